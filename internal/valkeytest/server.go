@@ -1,0 +1,127 @@
+// Package valkeytest starts real Valkey servers for tests.
+//
+// A server listens on a free loopback port, keeps its files in the test's
+// temporary directory, and is killed when the test ends. Where no
+// valkey-server is installed a test that asks for one is skipped; with
+// EMQCTL_REQUIRE_VALKEY=1 in the environment it fails instead, so that a
+// continuous-integration run cannot go green by skipping its oracle.
+package valkeytest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Server is a running valkey-server.
+type Server struct {
+	// Addr is where it listens, as host:port on loopback.
+	Addr string
+	// Dir is its working directory.
+	Dir string
+
+	tb  testing.TB
+	cmd *exec.Cmd
+}
+
+// Start runs a valkey-server without persistence on a free port. The args
+// follow the defaults on its command line and so override them, for example
+// "--cluster-enabled", "yes".
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	bin, err := exec.LookPath("valkey-server")
+	if err != nil {
+		if os.Getenv("EMQCTL_REQUIRE_VALKEY") == "1" {
+			tb.Fatalf("EMQCTL_REQUIRE_VALKEY=1, and %v", err)
+		}
+		tb.Skip("no valkey-server on PATH")
+	}
+	// A free port can be taken by someone else between the look and the
+	// start, so a server that dies at once is tried again on another.
+	for try := 1; ; try++ {
+		s, err := start(tb, bin, args)
+		if err == nil {
+			return s
+		}
+		if try == 3 {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func start(tb testing.TB, bin string, args []string) (*Server, error) {
+	port, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", port), Dir: tb.TempDir(), tb: tb}
+	argv := append([]string{
+		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", s.Dir,
+		"--save", "", "--appendonly", "no",
+	}, args...)
+	s.cmd = exec.Command(bin, argv...)
+	var log bytes.Buffer
+	s.cmd.Stdout, s.cmd.Stderr = &log, &log
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	exited := make(chan struct{})
+	go func() { s.cmd.Wait(); close(exited) }()
+	tb.Cleanup(func() { s.cmd.Process.Kill(); <-exited })
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if c, err := net.Dial("tcp", s.Addr); err == nil {
+			c.Close()
+			return s, nil
+		}
+		select {
+		case <-exited:
+			return nil, fmt.Errorf("%s exited: %s", filepath.Base(bin), log.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%s does not listen on %s: %s", filepath.Base(bin), s.Addr, log.String())
+		}
+	}
+}
+
+// FreePort returns a TCP port of the loopback interface on which nothing
+// listened a moment ago.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Client returns a client of the server that speaks to it directly: no
+// client-side cache, no retries, no cluster routing. It is closed when the
+// test ends.
+func (s *Server) Client() rueidis.Client {
+	s.tb.Helper()
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress:       []string{s.Addr},
+		DisableCache:      true,
+		DisableRetry:      true,
+		ForceSingleClient: true,
+	})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(c.Close)
+	return c
+}
+
+// Do sends one command and returns its reply.
+func Do(c rueidis.Client, args ...string) rueidis.RedisResult {
+	return c.Do(context.Background(), c.B().Arbitrary(args...).Build())
+}
