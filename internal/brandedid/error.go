@@ -58,3 +58,6 @@ func quoteByte(b byte) string {
 	}
 	return fmt.Sprintf(`byte \x%02x`, b)
 }
+
+// Input returns what was parsed.
+func (e *Error) Input() string { return e.input }

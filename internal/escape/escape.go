@@ -1,0 +1,139 @@
+// Package escape writes bytes so that a person can read them and a program
+// can have them back, in the notation of valkey-cli.
+//
+// A backslash and a double quote get a backslash before them; newline,
+// carriage return, tab, bell and backspace are \n \r \t \a \b; any other byte
+// that is not part of a printable UTF-8 character is \xHH, two hex digits.
+// Printable characters beyond ASCII stand for themselves, which valkey-cli
+// reads as well. No escaped text holds a byte that ends a line, divides a
+// column or moves a terminal's cursor.
+package escape
+
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// plain marks the bytes that stand for themselves: printable ASCII but for
+// the backslash and the double quote.
+var plain = func() (t [256]bool) {
+	for b := ' '; b <= '~'; b++ {
+		t[b] = b != '\\' && b != '"'
+	}
+	return t
+}()
+
+const hex = "0123456789abcdef"
+
+// Append appends s, escaped, to dst.
+func Append(dst []byte, s string) []byte {
+	start := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if plain[b] {
+			i++
+			continue
+		}
+		if b >= utf8.RuneSelf {
+			if r, n := utf8.DecodeRuneInString(s[i:]); (r != utf8.RuneError || n > 1) && strconv.IsPrint(r) {
+				i += n
+				continue
+			}
+		}
+		dst = append(dst, s[start:i]...)
+		switch b {
+		case '\\', '"':
+			dst = append(dst, '\\', b)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		case '\a':
+			dst = append(dst, `\a`...)
+		case '\b':
+			dst = append(dst, `\b`...)
+		default:
+			dst = append(dst, '\\', 'x', hex[b>>4], hex[b&15])
+		}
+		i++
+		start = i
+	}
+	return append(dst, s[start:]...)
+}
+
+// String returns s, escaped.
+func String(s string) string { return string(Append(nil, s)) }
+
+// Quote returns s, escaped, between double quotes.
+func Quote(s string) string { return `"` + String(s) + `"` }
+
+// Error says where an escaped text goes wrong.
+type Error struct {
+	Off int // of the backslash, or of the quote that is missing or misplaced
+	Msg string
+}
+
+func (e *Error) Error() string { return e.Msg }
+
+// Unescape returns the bytes that an escaped text stands for, with or without
+// double quotes around it. Its error is an [*Error].
+func Unescape(s string) (string, error) {
+	end := len(s)
+	i := 0
+	quoted := len(s) > 0 && s[0] == '"'
+	if quoted {
+		i = 1
+	}
+	var dst []byte
+	for i < end {
+		b := s[i]
+		if quoted && b == '"' {
+			if i != end-1 {
+				return "", &Error{i, "found more after the closing quote"}
+			}
+			return string(dst), nil
+		}
+		if b != '\\' {
+			dst = append(dst, b)
+			i++
+			continue
+		}
+		if i+1 == end {
+			return "", &Error{i, `found a backslash at the end, want \\ for a backslash`}
+		}
+		switch c := s[i+1]; c {
+		case '\\', '"':
+			dst = append(dst, c)
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		case 'a':
+			dst = append(dst, '\a')
+		case 'b':
+			dst = append(dst, '\b')
+		case 'x':
+			if i+3 >= end {
+				return "", &Error{i, `found \x at the end, want two hex digits after it`}
+			}
+			n, err := strconv.ParseUint(s[i+2:i+4], 16, 8)
+			if err != nil {
+				return "", &Error{i, fmt.Sprintf(`found \x%s, want two hex digits after \x`, String(s[i+2:i+4]))}
+			}
+			dst = append(dst, byte(n))
+			i += 2
+		default:
+			return "", &Error{i, fmt.Sprintf(`found \%s, want one of \xHH \n \r \t \a \b \\ \"`, String(string(rune(c))))}
+		}
+		i += 2
+	}
+	if quoted {
+		return "", &Error{0, "found an opening quote, want a closing one at the end"}
+	}
+	return string(dst), nil
+}
