@@ -12,16 +12,42 @@ import (
 // package brandedid appear as well.
 type Kind string
 
+// The kinds of a key that breaks the grammar, in the order in which they are
+// tried, and two of a key that cannot be built.
 const (
-	KindPrefix     Kind = "prefix"      // neither emq: nor {emq}:
-	KindBraces     Kind = "braces"      // no brace pair after emq:
-	KindEmptyQueue Kind = "empty-queue" // nothing between the braces
-	KindSeparator  Kind = "separator"   // no ':' after the closing brace
-	KindType       Kind = "type"        // nothing after {emq}:
+	KindPrefix     Kind = "prefix"
+	KindBraces     Kind = "braces"
+	KindEmptyQueue Kind = "empty-queue"
+	KindSeparator  Kind = "separator"
+	KindType       Kind = "type"
 
-	KindQueue Kind = "queue" // a name that no queue may be written under
-	KindName  Kind = "name"  // a name that a pattern cannot hold
+	KindQueue Kind = "queue"
+	KindName  Kind = "name"
 )
+
+// KindInfo is a kind with what it stands for.
+type KindInfo struct {
+	Kind  string
+	About string
+}
+
+// Kinds returns all kinds of [Error], with the kinds of an id at a job
+// position.
+func Kinds() []KindInfo {
+	return []KindInfo{
+		{string(KindPrefix), "neither emq: nor {emq}: at the start"},
+		{string(KindBraces), "no brace pair after emq:"},
+		{string(KindEmptyQueue), "nothing between the braces"},
+		{string(KindSeparator), "no : after the closing brace"},
+		{string(KindType), "nothing after {emq}:"},
+		{string(brandedid.Length), "an id that is not 14 bytes"},
+		{string(brandedid.Namespace), "an id whose namespace is not three letters A-Z"},
+		{string(brandedid.Charset), "an id with a byte that is no base62 digit"},
+		{string(brandedid.Range), "an id beyond 2^63-1"},
+		{string(KindQueue), "a name that no queue may be written under"},
+		{string(KindName), "a name that the type's pattern cannot hold"},
+	}
+}
 
 // Error says which rule a key breaks, and at which byte.
 type Error struct {

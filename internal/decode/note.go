@@ -22,15 +22,29 @@ type Note struct {
 // NoteKind names what a Note is about.
 type NoteKind string
 
+// The kinds of notes.
 const (
-	NoteUnregistered  NoteKind = "unregistered-type" // a suffix of no registered pattern
-	NoteQueueName     NoteKind = "queue-name"        // a queue name that breaks a published rule
-	NoteReservedQueue NoteKind = "reserved-queue"    // the queue emq, on the slot of the reserve
-	NoteWireRefused   NoteKind = "wire-refused"      // a job's id that the wire does not admit
-	NoteFuture        NoteKind = "future"            // an id minted after now
-	NoteEmptyName     NoteKind = "empty-name"        // nothing where a name stands
-	NoteAmbiguous     NoteKind = "ambiguous"         // two readings that only TYPE tells apart
+	NoteUnregistered  NoteKind = "unregistered-type"
+	NoteQueueName     NoteKind = "queue-name"
+	NoteReservedQueue NoteKind = "reserved-queue"
+	NoteWireRefused   NoteKind = "wire-refused"
+	NoteFuture        NoteKind = "future"
+	NoteEmptyName     NoteKind = "empty-name"
+	NoteAmbiguous     NoteKind = "ambiguous"
 )
+
+// NoteKinds returns all kinds of [Note] with what each stands for.
+func NoteKinds() []KindInfo {
+	return []KindInfo{
+		{string(NoteUnregistered), "a suffix of no registered pattern"},
+		{string(NoteQueueName), "a queue name that breaks a published rule"},
+		{string(NoteReservedQueue), "the queue emq, on the slot of the reserve"},
+		{string(NoteWireRefused), "a job's id that the wire does not admit"},
+		{string(NoteFuture), "an id minted after now"},
+		{string(NoteEmptyName), "nothing where a name stands"},
+		{string(NoteAmbiguous), "two readings that only the store's TYPE tells apart"},
+	}
+}
 
 // Notes returns the notes on a key that Parse took, by offset.
 func (k Key) Notes(now time.Time) []Note {

@@ -1,0 +1,371 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/echomq/emqctl/internal/escape"
+)
+
+// maxLine is the longest line, in bytes without its end, that is taken for an
+// item. A longer one is reported and passed over.
+const maxLine = 1 << 20
+
+// blockLen is how much is read at a time. What one read brings is answered
+// and written before the next is waited for, so that a stream that pauses has
+// been answered up to its last whole line.
+const blockLen = 128 << 10
+
+// item is one thing to answer.
+type item struct {
+	text string
+	// bad says why there is nothing to answer; text is then what was given,
+	// or "" when that is longer than maxLine.
+	bad    *problem
+	line   int64 // of input, or the number of the operand; from 1
+	offset int   // in the line, where --extract found it
+}
+
+// answerer is a record that computes itself from an item. One is used again
+// and again by the worker that owns it.
+type answerer interface {
+	tabular
+	read(it item, now time.Time)
+}
+
+// inputOptions are the flags of a command that answers items.
+type inputOptions struct {
+	Null    bool // -0
+	Print0  bool
+	Escaped bool
+	Extract bool
+	Strict  bool
+}
+
+func (o *inputOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&o.Null, "null", "0", false, "items on standard input end in NUL, not newline")
+	f.BoolVar(&o.Print0, "print0", false, "records of tsv and --format end in NUL, not newline")
+	f.BoolVar(&o.Escaped, "escaped", false, `items are written as valkey-cli prints them: \xHH, \n, "..."`)
+	f.BoolVar(&o.Strict, "strict", false, "a note makes the exit code 1")
+}
+
+func (o *inputOptions) extractFlag(cmd *cobra.Command, what string) {
+	cmd.Flags().BoolVar(&o.Extract, "extract", false, "items are text, such as log lines: answer every "+what+" found in it")
+}
+
+// answerInput answers the operands, or standard input when there are none or
+// the only one is -, each item by one record, in order. extract finds the
+// items in a line of text for --extract.
+func (e *env) answerInput(ctx context.Context, o inputOptions, operands []string, newRecord func() answerer, extract func(line string, found func(off int, s string))) error {
+	if err := e.check(newRecord()); err != nil {
+		return err
+	}
+	a := &answering{
+		env: e, opts: o, now: e.now, newRecord: newRecord, extract: extract,
+		sep: '\n', end: '\n',
+	}
+	if o.Null {
+		a.sep = 0
+	}
+	if o.Print0 {
+		a.end = 0
+	}
+	var err error
+	if len(operands) > 0 && !(len(operands) == 1 && operands[0] == "-") {
+		err = a.operands(operands)
+	} else {
+		if isTerminal(e.In) {
+			return &usageError{msg: "nothing to read: standard input is a terminal", hint: "give operands, or pipe one item a line", help: true}
+		}
+		err = a.stream(ctx, e.In)
+	}
+	if err != nil && err != errClosed {
+		return err
+	}
+	if err == nil && a.answered == 0 {
+		what := "nothing on standard input"
+		if o.Extract {
+			what = "nothing found"
+		}
+		e.talk(what)
+	}
+	return a.verdict.err(o.Strict)
+}
+
+// answering is one run of answerInput.
+type answering struct {
+	env       *env
+	opts      inputOptions
+	now       func() time.Time
+	newRecord func() answerer
+	extract   func(line string, found func(off int, s string))
+	sep, end  byte
+
+	verdict  verdict
+	answered int
+}
+
+// worker answers blocks, one at a time.
+type worker struct {
+	*answering
+	record answerer
+	dst    []byte
+	said   verdict
+	count  int
+	now    time.Time
+	err    error
+}
+
+func (a *answering) newWorker() *worker {
+	return &worker{answering: a, record: a.newRecord()}
+}
+
+// operands answers operands: they are items as they are, or lines of text for
+// --extract.
+func (a *answering) operands(operands []string) error {
+	w := a.newWorker()
+	w.now = a.now()
+	for i, s := range operands {
+		w.line(s, int64(i+1))
+		if len(w.dst) > blockLen {
+			if err := a.write(w.take(nil)); err != nil {
+				return err
+			}
+		}
+	}
+	return a.write(w.take(nil))
+}
+
+// line answers a line, or what is to be extracted from it.
+func (w *worker) line(s string, n int64) {
+	if w.extract != nil && w.opts.Extract {
+		w.extract(s, func(off int, s string) {
+			w.answer(item{text: s, line: n, offset: off})
+		})
+		return
+	}
+	it := item{text: s, line: n}
+	if w.opts.Escaped {
+		text, err := escape.Unescape(s)
+		if err != nil {
+			it.bad = newProblem("escape", err.(*escape.Error).Off, err.Error(), "")
+		} else {
+			it.text = text
+		}
+	}
+	w.answer(it)
+}
+
+func (w *worker) answer(it item) {
+	w.record.read(it, w.now)
+	w.count++
+	w.said |= w.record.verdict()
+	var err error
+	if w.dst, err = w.env.append(w.dst, w.record, false, w.end); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+func lineTooLong(n int64) item {
+	return item{line: n, bad: newProblem("line-length", maxLine,
+		fmt.Sprintf("line %d is longer than %d bytes", n, maxLine), "")}
+}
+
+// block is some whole lines of input on their way through a worker.
+type block struct {
+	text    string
+	line    int64 // number of the first line, from 1
+	tooLong bool  // stands for one line longer than maxLine; text is ""
+
+	out   chan answered // receives once
+	spent []byte        // an output buffer to use again
+}
+
+// answered is what a worker made of a block.
+type answered struct {
+	dst   []byte
+	said  verdict
+	count int
+	err   error
+}
+
+// take returns what the worker has appended since the last take.
+func (w *worker) take(next []byte) answered {
+	out := answered{w.dst, w.said, w.count, w.err}
+	w.dst, w.said, w.count, w.err = next, 0, 0, nil
+	return out
+}
+
+func (w *worker) block(b *block) answered {
+	w.dst = b.spent[:0]
+	w.now = w.answering.now()
+	if b.tooLong {
+		w.answer(lineTooLong(b.line))
+		return w.take(nil)
+	}
+	text, n := b.text, b.line
+	for ; text != ""; n++ {
+		s := text
+		i := strings.IndexByte(text, w.sep)
+		if i >= 0 {
+			s, text = text[:i], text[i+1:]
+			if w.sep == '\n' && i > 0 && s[i-1] == '\r' {
+				s = s[:i-1]
+			}
+		} else {
+			text = ""
+		}
+		if len(s) > maxLine {
+			w.answer(lineTooLong(n))
+			continue
+		}
+		w.line(s, n)
+	}
+	return w.take(nil)
+}
+
+// write hands an answer to standard output. Text records open with the blank
+// line that divides them, which the first one does without.
+func (a *answering) write(out answered) error {
+	a.verdict |= out.said
+	dst := out.dst
+	if a.answered == 0 && a.env.output == outputText && a.env.template == nil && len(dst) > 0 && dst[0] == '\n' {
+		dst = dst[1:]
+	}
+	a.answered += out.count
+	if len(dst) > 0 {
+		if _, err := a.env.Out.Write(dst); err != nil {
+			return err
+		}
+	}
+	return out.err
+}
+
+// stream answers standard input: one goroutine reads, as many as there are
+// cores answer, and this one writes in order.
+func (a *answering) stream(ctx context.Context, in io.Reader) error {
+	workers := runtime.GOMAXPROCS(0)
+	work := make(chan *block)
+	order := make(chan *block, workers+1)
+	spent := make(chan []byte, workers+2)
+	stop := make(chan struct{})
+	defer close(stop)
+	readErr := make(chan error, 1)
+
+	for range workers {
+		go func() {
+			w := a.newWorker()
+			for b := range work {
+				b.out <- w.block(b)
+			}
+		}()
+	}
+	go func() {
+		defer close(work)
+		defer close(order)
+		readErr <- readBlocks(in, a.sep, func(b *block) bool {
+			b.out = make(chan answered, 1)
+			select {
+			case b.spent = <-spent:
+			default:
+			}
+			select {
+			case order <- b:
+			case <-stop:
+				return false
+			}
+			select {
+			case work <- b:
+			case <-stop:
+				return false
+			}
+			return true
+		})
+	}()
+	for {
+		var b *block
+		var ok bool
+		select {
+		case b, ok = <-order:
+		case <-ctx.Done():
+			return errInterrupted
+		}
+		if !ok {
+			return <-readErr
+		}
+		select {
+		case out := <-b.out:
+			if err := a.write(out); err != nil {
+				return err
+			}
+			// A buffer that one huge record made is not kept.
+			if cap(out.dst) <= 32*blockLen {
+				select {
+				case spent <- out.dst:
+				default:
+				}
+			}
+		case <-ctx.Done():
+			return errInterrupted
+		}
+	}
+}
+
+// readBlocks cuts input into blocks that end where an item ends, one for each
+// read that brings an item's end, until send refuses one.
+func readBlocks(in io.Reader, sep byte, send func(*block) bool) error {
+	buf := make([]byte, blockLen)
+	held := 0 // bytes of an item that has not ended
+	line := int64(1)
+	skipping := false // inside an item that is too long
+	for {
+		n, err := in.Read(buf[held:min(len(buf), held+blockLen)])
+		data := buf[:held+n]
+		if skipping {
+			if i := bytes.IndexByte(data, sep); i >= 0 {
+				skipping = false
+				data = data[:copy(data, data[i+1:])]
+				line++
+			} else {
+				data = data[:0]
+			}
+		}
+		// The held bytes have no separator in them.
+		if i := bytes.LastIndexByte(data, sep); i >= 0 {
+			b := &block{text: string(data[:i+1]), line: line}
+			line += int64(bytes.Count(data[:i+1], []byte{sep}))
+			if !send(b) {
+				return nil
+			}
+			data = data[:copy(data, data[i+1:])]
+		}
+		held = len(data)
+		if held > maxLine+1 { // one more for a \r that is dropped
+			if !send(&block{line: line, tooLong: true}) {
+				return nil
+			}
+			skipping, held = true, 0
+		}
+		if err == io.EOF {
+			if held > 0 {
+				send(&block{text: string(buf[:held]), line: line})
+			}
+			return nil
+		}
+		if err != nil {
+			return &ioError{"reading standard input", err}
+		}
+		if held == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}

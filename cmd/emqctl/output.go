@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// output is the value of --output.
+type output string
+
+const (
+	outputText output = "text"
+	outputJSON output = "json"
+	outputTSV  output = "tsv"
+)
+
+func (o *output) String() string { return string(*o) }
+func (o *output) Type() string   { return "text|json|tsv" }
+
+func (o *output) Set(s string) error {
+	switch output(s) {
+	case outputText, outputJSON, outputTSV:
+		*o = output(s)
+		return nil
+	}
+	return fmt.Errorf("want text, json or tsv")
+}
+
+// record is an answer, in all its renderings.
+type record interface {
+	// verdict is what the answer says, whatever its rendering.
+	verdict() verdict
+	// appendJSON appends one compact object, without a newline.
+	appendJSON(dst []byte) []byte
+	// appendText appends the lines for people.
+	appendText(p *page)
+	// contract returns a value of the struct, with its tags, that encoding/json
+	// reads the object into.
+	contract() any
+}
+
+// tabular is a record that has columns.
+type tabular interface {
+	record
+	// appendTSV appends one line, without its end.
+	appendTSV(dst []byte) []byte
+}
+
+// spaced is a record of several lines: a blank line divides it from the one
+// before.
+type spaced interface{ spaced() }
+
+// verdict is a set of what an answer can say besides being there.
+type verdict uint8
+
+const (
+	verdictNo    verdict = 1 << iota // the answer is no
+	verdictNotes                     // there are notes
+)
+
+// err returns the error that a command ends with after answers that said v.
+func (v verdict) err(strict bool) error {
+	if v&verdictNo != 0 || strict && v&verdictNotes != 0 {
+		return errNo
+	}
+	return nil
+}
+
+// problem is an error as records show it.
+type problem struct {
+	Kind    string  `json:"kind"`
+	Offset  int     `json:"offset"`
+	Message string  `json:"message"`
+	Hint    *string `json:"hint"`
+}
+
+// note is a remark as records show it.
+type note struct {
+	Kind    string `json:"kind"`
+	Offset  int    `json:"offset"`
+	Message string `json:"message"`
+}
+
+func newProblem(kind string, offset int, message, hint string) *problem {
+	p := &problem{Kind: kind, Offset: offset, Message: message}
+	if hint != "" {
+		p.Hint = &hint
+	}
+	return p
+}
+
+// append appends a record in the rendering that was asked for: the only fork
+// between them. first says that nothing was appended before it.
+func (e *env) append(dst []byte, r record, first bool, end byte) ([]byte, error) {
+	switch {
+	case e.template != nil:
+		var b bytes.Buffer
+		if err := executeFormat(e.template, &b, r); err != nil {
+			return dst, err
+		}
+		return append(append(dst, b.Bytes()...), end), nil
+	case e.output == outputJSON:
+		return append(r.appendJSON(dst), '\n'), nil
+	case e.output == outputTSV:
+		return append(r.(tabular).appendTSV(dst), end), nil
+	}
+	p := page{buf: dst, paint: &e.paint}
+	if _, ok := r.(spaced); ok && !first {
+		p.end()
+	}
+	r.appendText(&p)
+	return p.buf, nil
+}
+
+// emit writes one record, the only one of its command, and returns what it
+// says as an error.
+func (e *env) emit(r record, strict bool) error {
+	if err := e.check(r); err != nil {
+		return err
+	}
+	buf, err := e.append(nil, r, true, '\n')
+	if err != nil {
+		return err
+	}
+	if _, err := e.Out.Write(buf); err != nil && err != errClosed {
+		return err
+	}
+	return r.verdict().err(strict)
+}
+
+// check refuses a rendering that a command's records do not have, before
+// anything is read.
+func (e *env) check(r record) error {
+	if e.format != "" {
+		if e.output != outputText {
+			return &usageError{msg: "--format and -o " + string(e.output) + " cannot both be had"}
+		}
+		t, err := parseFormat(e.format, r.contract())
+		if err != nil {
+			return err
+		}
+		e.template = t
+	}
+	if _, ok := r.(tabular); !ok && e.output == outputTSV {
+		return &usageError{msg: "-o tsv: this command has no columns, want text or json"}
+	}
+	return nil
+}
+
+// marshal renders a record that is not worth an encoder of its own.
+func marshal(dst []byte, v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // a contract struct always encodes
+	}
+	return append(dst, strings.TrimSuffix(b.String(), "\n")...)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+const rootLong = `emqctl reads the wire of EchoMQ, a job-queue protocol over Valkey and Redis:
+keys, ids, slots and scripts. Answers go to standard output, one record an
+item, in the order given; talk about them goes to standard error.`
+
+func newRootCmd(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "emqctl",
+		Short:         "Read the wire of EchoMQ by hand",
+		Long:          rootLong,
+		Example:       "  emqctl decode-key 'emq:{quotes}:job:JOB0KHTOWnGLuC'",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return &usageError{msg: "no command given", help: true}
+		},
+		PersistentPreRun: func(*cobra.Command, []string) { e.begin() },
+	}
+	f := root.PersistentFlags()
+	f.SortFlags = false
+	f.VarP(&e.output, "output", "o", "how answers are shown")
+	f.StringVar(&e.format, "format", "", "show answers by a Go text/template over the JSON record")
+	f.Var(&e.color, "color", "whether text is coloured")
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json", "tsv"}, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+
+	root.AddCommand(
+		newDecodeKeyCmd(e),
+		newEncodeKeyCmd(e),
+		newDecodeIDCmd(e),
+		newEncodeIDCmd(e),
+		newMintIDCmd(e),
+		newIDRangeCmd(e),
+		newSlotCmd(e),
+		newVersionCmd(e),
+		newSelfCheckCmd(e),
+	)
+	root.AddCommand(newHelpTopics()...)
+	return root
+}
+
+// unknownCommand is cobra's own complaint with its suggestions.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	err := &usageError{msg: "unknown command " + quote(name), hint: "see emqctl --help"}
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		err.hint = "did you mean " + orList(near) + "?"
+	}
+	return err
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// run is the program: everything it touches is handed in. It returns the exit
+// code.
+func run(args []string, in io.Reader, out, errw io.Writer, environ []string) int {
+	// Without this a write to a closed pipe kills the process before the
+	// answer so far can decide the code.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	e := newEnv(in, out, errw, environ)
+	root := newRootCmd(e)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = e.outErr
+	}
+	if err == nil || errors.Is(err, errNo) {
+		return codeOf(err)
+	}
+	if !e.began {
+		// Cobra's own errors come before any command has begun: they are
+		// about the command line.
+		var usage *usageError
+		if !errors.As(err, &usage) {
+			err = &usageError{msg: err.Error(), hint: "see " + cmd.CommandPath() + " --help"}
+		}
+	}
+	e.complain(cmd, err, args)
+	return codeOf(err)
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const timeHelp = "A TIME is RFC 3339,\nUnix milliseconds, or an age such as 15m, 36h or 7d before now."
+
+// parseTime reads the TIME of a flag.
+func parseTime(flag, s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+		const firstPlausible = 100_000_000_000 // fewer digits are seconds, or a mistake
+		if ms < firstPlausible {
+			return time.Time{}, &usageError{
+				msg:  fmt.Sprintf("%s is %s, want Unix milliseconds", flag, quote(s)),
+				hint: "seconds have three digits less; an age takes a unit, as " + s + "s",
+			}
+		}
+		return time.UnixMilli(ms).UTC(), nil
+	}
+	if d, err := parseAge(s); err == nil {
+		return now.Add(-d).UTC(), nil
+	}
+	return time.Time{}, &usageError{msg: fmt.Sprintf("%s is %s, want RFC 3339, Unix milliseconds, or an age such as 15m", flag, quote(s))}
+}
+
+// parseAge reads a Go duration, or a number of days: 7d.
+func parseAge(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	d, err := time.ParseDuration(s)
+	if err == nil && d < 0 {
+		err = strconv.ErrRange
+	}
+	return d, err
+}

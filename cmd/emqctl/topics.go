@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/echomq/emqctl/internal/decode"
+)
+
+// newHelpTopics returns the pages of `emqctl help TOPIC`: commands that do not
+// run. What they list is made from where the program has it.
+func newHelpTopics() []*cobra.Command {
+	topic := func(name, short, long string) *cobra.Command {
+		return &cobra.Command{Use: name, Short: short, Long: strings.TrimSpace(long)}
+	}
+	return []*cobra.Command{
+		topic("exit-codes", "What the exit codes mean", exitCodesHelp()),
+		topic("output", "What text, json, tsv and --format show", outputHelp),
+		topic("environment", "The variables that are read", environmentHelp),
+		topic("grammar", "The key grammar and its types", grammarHelp()),
+		topic("law", "The law of declared keys", lawHelp),
+	}
+}
+
+func exitCodesHelp() string {
+	var b strings.Builder
+	b.WriteString("The exit codes are the same for every command and every format:\n\n")
+	for _, c := range exitCodes {
+		fmt.Fprintf(&b, "  %-4d %s\n", c.code, c.about)
+	}
+	b.WriteString(`
+In a batch 2 wins over 1, and 1 over 0. Every item still gets its record. Notes
+do not change the code unless --strict is given. When the reader of standard
+output goes away, as in | head, the command ends quietly with the code of what
+it had answered.`)
+	return b.String()
+}
+
+const outputHelp = `
+Every item gets one record on standard output, in input order, good or bad.
+
+text, the default, is for people. It is the same on a terminal and in a pipe,
+but for colour.
+
+-o json is one compact object a record, one a line. A field is null when it has
+no value. Snowflakes are strings: they are beyond 2^53. Times are RFC 3339, UTC,
+with milliseconds. A field F whose bytes are not UTF-8 is null, and F_base64
+has the bytes. An error is {kind, offset, message, hint}, a note {kind, offset,
+message}; kinds are for programs and do not change, messages are for people.
+Offsets count bytes from 0.
+
+-o tsv is one record a line, without a header, in the columns that the help of
+the command lists. Booleans are true and false, an absent value is -, a value
+that is - is \x2d.
+
+--format shows a Go text/template over the JSON record by its field names, as
+in --format '{{.slot}} {{.id.time}}'. A null prints nothing and is false to
+{{if}}. The function json gives a value as JSON. A field that the record does
+not have is refused before anything is read.
+
+Bytes that are not printable are shown as valkey-cli shows them, \xHH \n \r \t
+\a \b \\ \", in text and tsv; --escaped reads them back.
+
+Input is operands, or standard input when there is none or the only one is -:
+one item a line, or ended by NUL with -0. One \r before a newline is dropped in
+lines. A line may have 1048576 bytes; a longer one is a record of kind
+line-length, and the stream goes on.`
+
+const environmentHelp = `
+NO_COLOR   when set and not empty, no colour unless --color always says so
+TERM       dumb: no colour, likewise
+
+No other variable changes what emqctl does.`
+
+func grammarHelp() string {
+	var b strings.Builder
+	b.WriteString("A key is emq:{<queue>}:<suffix>, or {emq}:<suffix> in the reserve. The types, with\nthe key's pattern and what the store holds under it:\n\n")
+	for _, info := range decode.Types() {
+		store := info.Store
+		if store == "" {
+			store = "-"
+		}
+		fmt.Fprintf(&b, "  %-16s %-30s %-8s %s\n", info.Word, info.Key(), store, info.Role)
+	}
+	b.WriteString(`
+<id> is a branded id, 14 bytes: three letters A-Z, then 11 base62 digits of a
+63-bit snowflake. <metric> is completed or failed. Every other name is any
+bytes.
+
+A key that breaks the grammar is malformed, with one of these kinds, at the
+first wrong byte:
+
+`)
+	for _, k := range decode.Kinds() {
+		fmt.Fprintf(&b, "  %-12s %s\n", k.Kind, k.About)
+	}
+	b.WriteString("\nA sound key may carry notes:\n\n")
+	for _, k := range decode.NoteKinds() {
+		fmt.Fprintf(&b, "  %-18s %s\n", k.Kind, k.About)
+	}
+	return b.String()
+}
+
+const lawHelp = `
+A script passes the keys that it touches in KEYS[], and values in ARGV.
+
+In full, a key is declared in KEYS[], or derived in the script, by the grammar,
+from a declared key or from an argument that carries the same queue: the base
+emq:{q}: or the job base emq:{q}:job:. Anything else breaks the law. A cluster
+can route a script only by the keys that it declares, and derived ones are safe
+only because the queue's braces put them on the same slot.
+
+In short, the strict law: every key is in KEYS[], and none is derived.`
