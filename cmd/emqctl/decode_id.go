@@ -268,7 +268,7 @@ func (r *idRecord) appendFoundTSV(dst []byte) []byte {
 	return dst
 }
 
-func (r *idRecord) spaced() {}
+func (r *idRecord) spaced() bool { return true }
 
 func (r *idRecord) appendText(p *page) {
 	if bad := r.hostProblem(); bad != nil {

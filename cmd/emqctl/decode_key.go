@@ -234,7 +234,7 @@ func (r *keyRecord) appendTSV(dst []byte) []byte {
 	return r.found().appendFoundTSV(dst)
 }
 
-func (r *keyRecord) spaced() {}
+func (r *keyRecord) spaced() bool { return true }
 
 func (r *keyRecord) appendText(p *page) {
 	k := &r.key

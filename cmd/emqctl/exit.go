@@ -12,13 +12,13 @@ const (
 
 // exitCodes is what help and the documents say of them.
 var exitCodes = []struct {
-	code  int
-	about string
+	code          int
+	about, detail string
 }{
-	{codeOK, "looked, and all is well"},
-	{codeNo, "looked, and the answer is no: malformed, refused, a finding, keys that do not share a slot"},
-	{codeFailed, "could not look, or could not do: usage, an unreadable file, an unreachable server, a bug"},
-	{codeInterrupted, "interrupted"},
+	{codeOK, "looked, and all is well", ""},
+	{codeNo, "looked, and the answer is no", "malformed, refused, a finding, keys that do not share a slot"},
+	{codeFailed, "could not look, or could not do", "usage, an unreadable file, an unreachable server, a bug"},
+	{codeInterrupted, "interrupted", ""},
 }
 
 var (

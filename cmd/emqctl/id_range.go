@@ -24,11 +24,12 @@ have from one time to another, both inclusive and to the millisecond. Byte
 order is mint order, so the two are the bounds of a BYLEX range: they are given
 ready for ZRANGE.
 
-` + timeHelp + ` The window ends now unless --to says otherwise.
+` + timeHelp + `
+The window ends now unless --to says otherwise.
 
 Columns of -o tsv: namespace from to lowest highest min max`,
 		Example: `  emqctl id-range --from 2026-01-27T15:11:37.641Z --to 2026-01-27T15:11:37.641Z
-  emqctl id-range USR --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z -o json`,
+  emqctl id-range USR --from 2026-01-01 --to 2026-02-01 -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Namespace = brandedid.JobNamespace

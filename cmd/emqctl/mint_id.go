@@ -30,7 +30,9 @@ time, and a clock that steps back is not followed. The node is drawn at random,
 0 to %d, unless --node gives it.
 
 Text is the bare ids, one a line; -o json, -o tsv and --format show what
-decode-id shows of each. %s
+decode-id shows of each.
+
+%s
 
 Columns of -o tsv: %s`, brandedid.MaxNode, timeHelp, idColumns),
 		Example: `  emqctl mint-id
@@ -122,4 +124,5 @@ func (e *env) minter(node int, at string) (*brandedid.Minter, error) {
 // mintedIDRecord is an idRecord whose text is the bare id.
 type mintedIDRecord struct{ idRecord }
 
+func (r *mintedIDRecord) spaced() bool       { return false }
 func (r *mintedIDRecord) appendText(p *page) { p.str(r.item.text).end() }

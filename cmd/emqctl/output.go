@@ -48,9 +48,9 @@ type tabular interface {
 	appendTSV(dst []byte) []byte
 }
 
-// spaced is a record of several lines: a blank line divides it from the one
-// before.
-type spaced interface{ spaced() }
+// spaced is a record whose text may be several lines: a blank line divides it
+// from the one before.
+type spaced interface{ spaced() bool }
 
 // verdict is a set of what an answer can say besides being there.
 type verdict uint8
@@ -107,7 +107,7 @@ func (e *env) append(dst []byte, r record, first bool, end byte) ([]byte, error)
 		return append(r.(tabular).appendTSV(dst), end), nil
 	}
 	p := page{buf: dst, paint: &e.paint}
-	if _, ok := r.(spaced); ok && !first {
+	if s, ok := r.(spaced); ok && s.spaced() && !first {
 		p.end()
 	}
 	r.appendText(&p)

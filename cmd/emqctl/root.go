@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootLong = `emqctl reads the wire of EchoMQ, a job-queue protocol over Valkey and Redis:
@@ -9,6 +14,7 @@ keys, ids, slots and scripts. Answers go to standard output, one record an
 item, in the order given; talk about them goes to standard error.`
 
 func newRootCmd(e *env) *cobra.Command {
+	cobra.EnableCommandSorting = false // help shows commands as they are added
 	root := &cobra.Command{
 		Use:           "emqctl",
 		Short:         "Read the wire of EchoMQ by hand",
@@ -16,7 +22,10 @@ func newRootCmd(e *env) *cobra.Command {
 		Example:       "  emqctl decode-key 'emq:{quotes}:job:JOB0KHTOWnGLuC'",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.ArbitraryArgs,
+
+		SuggestionsMinimumDistance: 2,
+
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
@@ -25,6 +34,8 @@ func newRootCmd(e *env) *cobra.Command {
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { e.begin() },
 	}
+	root.SetFlagErrorFunc(flagError)
+	root.Flags().SortFlags = false
 	f := root.PersistentFlags()
 	f.SortFlags = false
 	f.VarP(&e.output, "output", "o", "how answers are shown")
@@ -47,6 +58,29 @@ func newRootCmd(e *env) *cobra.Command {
 	)
 	root.AddCommand(newHelpTopics()...)
 	return root
+}
+
+// flagError names the flag that a command line gets wrong, and what it takes.
+func flagError(cmd *cobra.Command, err error) error {
+	u := &usageError{msg: err.Error(), hint: "see " + cmd.CommandPath() + " --help"}
+	var missing *pflag.ValueRequiredError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &missing):
+		f := missing.GetFlag()
+		u.msg = fmt.Sprintf("--%s takes %s, found nothing after it", f.Name, f.Value.Type())
+	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
+		near := ""
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if levenshtein.ComputeDistance(f.Name, unknown.GetSpecifiedName()) <= 2 {
+				near = f.Name
+			}
+		})
+		if near != "" {
+			u.hint = "did you mean --" + near + "?"
+		}
+	}
+	return u
 }
 
 // unknownCommand is cobra's own complaint with its suggestions.

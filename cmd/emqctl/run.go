@@ -12,16 +12,19 @@ import (
 // run is the program: everything it touches is handed in. It returns the exit
 // code.
 func run(args []string, in io.Reader, out, errw io.Writer, environ []string) int {
+	return newEnv(in, out, errw, environ).run(args)
+}
+
+func (e *env) run(args []string) int {
 	// Without this a write to a closed pipe kills the process before the
 	// answer so far can decide the code.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	e := newEnv(in, out, errw, environ)
 	root := newRootCmd(e)
 	root.SetArgs(args)
-	root.SetIn(in)
+	root.SetIn(e.In)
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-const timeHelp = "A TIME is RFC 3339,\nUnix milliseconds, or an age such as 15m, 36h or 7d before now."
+const timeHelp = "A TIME is RFC 3339, Unix milliseconds, or an age such as 15m, 36h or 7d."
 
 // parseTime reads the TIME of a flag.
 func parseTime(flag, s string, now time.Time) (time.Time, error) {

@@ -29,6 +29,9 @@ func exitCodesHelp() string {
 	b.WriteString("The exit codes are the same for every command and every format:\n\n")
 	for _, c := range exitCodes {
 		fmt.Fprintf(&b, "  %-4d %s\n", c.code, c.about)
+		if c.detail != "" {
+			fmt.Fprintf(&b, "       %s\n", c.detail)
+		}
 	}
 	b.WriteString(`
 In a batch 2 wins over 1, and 1 over 0. Every item still gets its record. Notes
@@ -76,13 +79,13 @@ No other variable changes what emqctl does.`
 
 func grammarHelp() string {
 	var b strings.Builder
-	b.WriteString("A key is emq:{<queue>}:<suffix>, or {emq}:<suffix> in the reserve. The types, with\nthe key's pattern and what the store holds under it:\n\n")
+	b.WriteString("A key is emq:{<queue>}:<suffix>, or {emq}:<suffix> in the reserve. The types,\nwhat the store holds under them, and their keys:\n\n")
 	for _, info := range decode.Types() {
 		store := info.Store
 		if store == "" {
 			store = "-"
 		}
-		fmt.Fprintf(&b, "  %-16s %-30s %-8s %s\n", info.Word, info.Key(), store, info.Role)
+		fmt.Fprintf(&b, "  %-17s %-8s %s\n  %-17s %-8s %s\n", info.Word, store, info.Key(), "", "", info.Role)
 	}
 	b.WriteString(`
 <id> is a branded id, 14 bytes: three letters A-Z, then 11 base62 digits of a

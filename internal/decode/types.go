@@ -94,7 +94,7 @@ var types = [...]TypeInfo{
 	{Limiter, "limiter", Queue, "limiter", "string", "the rate limiter's count"},
 	{Repeat, "repeat", Queue, "repeat", "zset", "the repeat registrations, by next run"},
 	{RepeatRecord, "repeat:record", Queue, "repeat:<name>", "hash", "a repeat registration"},
-	{FlowOutbox, "flow:outbox", Queue, "flow:outbox", "list", "the outcomes of children on their way to parents in other queues"},
+	{FlowOutbox, "flow:outbox", Queue, "flow:outbox", "list", "outcomes of children, on their way to other queues"},
 	{StreamArchived, "stream:archived", Queue, "stream:<name>:archived", "string", "how far a stream is archived"},
 	{Stream, "stream", Queue, "stream:<name>", "stream", "a stream of events"},
 	{Events, "events", Queue, "events", "channel", "the queue's events, published and not stored"},
