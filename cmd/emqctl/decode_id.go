@@ -268,9 +268,8 @@ func (r *idRecord) appendFoundTSV(dst []byte) []byte {
 	return dst
 }
 
-func (r *idRecord) spaced() bool { return true }
-
 func (r *idRecord) appendText(p *page) {
+	p.divide()
 	if bad := r.hostProblem(); bad != nil {
 		if r.lost() {
 			p.problemLine(bad)

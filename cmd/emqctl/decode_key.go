@@ -234,9 +234,8 @@ func (r *keyRecord) appendTSV(dst []byte) []byte {
 	return r.found().appendFoundTSV(dst)
 }
 
-func (r *keyRecord) spaced() bool { return true }
-
 func (r *keyRecord) appendText(p *page) {
+	p.divide()
 	k := &r.key
 	if bad := r.problem(); bad != nil {
 		if r.lost() {

@@ -147,8 +147,6 @@ func (r *encodedIDRecord) appendTSV(dst []byte) []byte {
 	return append(dst, "\t-\t-\t-\t-\t-"...)
 }
 
-func (r *encodedIDRecord) spaced() bool { return false }
-
 func (r *encodedIDRecord) appendText(p *page) {
 	if r.bad != nil {
 		p.problem("snowflake", r.given, r.bad)

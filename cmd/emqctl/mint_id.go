@@ -72,6 +72,7 @@ func runMintID(e *env, opts mintIDOptions) error {
 	if err := e.check(r); err != nil {
 		return err
 	}
+	render := e.rendering(r, '\n')
 	var said verdict
 	var buf []byte
 	for i := range opts.N {
@@ -86,7 +87,7 @@ func runMintID(e *env, opts mintIDOptions) error {
 		}
 		r.read(item{text: id.String()}, now)
 		said |= r.verdict()
-		if buf, err = e.append(buf, r, i == 0, '\n'); err != nil {
+		if buf, err = render(buf); err != nil {
 			return err
 		}
 		if len(buf) > blockLen || i == opts.N-1 {

@@ -48,10 +48,6 @@ type tabular interface {
 	appendTSV(dst []byte) []byte
 }
 
-// spaced is a record whose text may be several lines: a blank line divides it
-// from the one before.
-type spaced interface{ spaced() bool }
-
 // verdict is a set of what an answer can say besides being there.
 type verdict uint8
 
@@ -91,27 +87,28 @@ func newProblem(kind string, offset int, message, hint string) *problem {
 	return p
 }
 
-// append appends a record in the rendering that was asked for: the only fork
-// between them. first says that nothing was appended before it.
-func (e *env) append(dst []byte, r record, first bool, end byte) ([]byte, error) {
+// rendering returns the function that appends a record, as it then stands, in
+// the rendering that was asked for: the only fork between them. A record that
+// is used again for many items keeps its function.
+func (e *env) rendering(r record, end byte) func(dst []byte) ([]byte, error) {
 	switch {
 	case e.template != nil:
-		var b bytes.Buffer
-		if err := executeFormat(e.template, &b, r); err != nil {
-			return dst, err
+		return func(dst []byte) ([]byte, error) {
+			b := bytes.NewBuffer(dst)
+			err := executeFormat(e.template, b, r)
+			return append(b.Bytes(), end), err
 		}
-		return append(append(dst, b.Bytes()...), end), nil
 	case e.output == outputJSON:
-		return append(r.appendJSON(dst), '\n'), nil
+		return func(dst []byte) ([]byte, error) { return append(r.appendJSON(dst), '\n'), nil }
 	case e.output == outputTSV:
-		return append(r.(tabular).appendTSV(dst), end), nil
+		t := r.(tabular)
+		return func(dst []byte) ([]byte, error) { return append(t.appendTSV(dst), end), nil }
 	}
-	p := page{buf: dst, paint: &e.paint}
-	if s, ok := r.(spaced); ok && s.spaced() && !first {
-		p.end()
+	return func(dst []byte) ([]byte, error) {
+		p := page{buf: dst, paint: &e.paint}
+		r.appendText(&p)
+		return p.buf, nil
 	}
-	r.appendText(&p)
-	return p.buf, nil
 }
 
 // emit writes one record, the only one of its command, and returns what it
@@ -120,14 +117,22 @@ func (e *env) emit(r record, strict bool) error {
 	if err := e.check(r); err != nil {
 		return err
 	}
-	buf, err := e.append(nil, r, true, '\n')
+	buf, err := e.rendering(r, '\n')(nil)
 	if err != nil {
 		return err
 	}
-	if _, err := e.Out.Write(buf); err != nil && err != errClosed {
+	if _, err := e.Out.Write(e.undivided(buf)); err != nil && err != errClosed {
 		return err
 	}
 	return r.verdict().err(strict)
+}
+
+// undivided cuts the blank line off before the first record of an answer.
+func (e *env) undivided(buf []byte) []byte {
+	if e.output == outputText && e.template == nil {
+		return bytes.TrimPrefix(buf, []byte("\n"))
+	}
+	return buf
 }
 
 // check refuses a rendering that a command's records do not have, before

@@ -18,6 +18,10 @@ type page struct {
 
 const labelWidth = 11
 
+// divide puts a blank line before a record of several lines. The first record
+// of an answer goes without: whoever writes the answer cuts it off.
+func (p *page) divide() { p.end() }
+
 // label opens a line.
 func (p *page) label(word string) *page {
 	p.ink(p.paint.label, word)

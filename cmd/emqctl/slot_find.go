@@ -26,15 +26,18 @@ func runSlotFind(e *env, opts slotOptions) error {
 		}
 		slots = append(slots, uint16(n))
 	}
-	if err := e.check(foundSlotRecord{}); err != nil {
+	if err := e.check(&foundSlotRecord{}); err != nil {
 		return err
 	}
 	names := findQueues(slots, opts.Prefix, opts.N)
+	r := &foundSlotRecord{}
+	render := e.rendering(r, '\n')
 	var buf []byte
 	for _, s := range slots {
 		for _, name := range names[s] {
+			*r = foundSlotRecord{s, name}
 			var err error
-			if buf, err = e.append(buf, foundSlotRecord{s, name}, len(buf) == 0, '\n'); err != nil {
+			if buf, err = render(buf); err != nil {
 				return err
 			}
 		}
@@ -71,15 +74,15 @@ type foundSlotRecord struct {
 	Queue string `json:"queue"`
 }
 
-func (r foundSlotRecord) verdict() verdict             { return 0 }
-func (r foundSlotRecord) contract() any                { return r }
-func (r foundSlotRecord) appendJSON(dst []byte) []byte { return marshal(dst, r) }
+func (r *foundSlotRecord) verdict() verdict             { return 0 }
+func (r *foundSlotRecord) contract() any                { return *r }
+func (r *foundSlotRecord) appendJSON(dst []byte) []byte { return marshal(dst, r) }
 
-func (r foundSlotRecord) appendTSV(dst []byte) []byte {
+func (r *foundSlotRecord) appendTSV(dst []byte) []byte {
 	return append(strconv.AppendUint(dst, uint64(r.Slot), 10), "\t"+r.Queue...)
 }
 
-func (r foundSlotRecord) appendText(p *page) {
+func (r *foundSlotRecord) appendText(p *page) {
 	s := strconv.Itoa(int(r.Slot))
 	p.ink(p.paint.main, s).pad(7 - len(s)).str(r.Queue).end()
 }

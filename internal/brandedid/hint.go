@@ -13,7 +13,7 @@ import (
 func Hint(s string, now time.Time) string {
 	id, err := Parse(s)
 	if err == nil {
-		if id.Time().After(now) {
+		if id.UnixMilli() > now.UnixMilli() {
 			return foreignHint(s, now)
 		}
 		return ""

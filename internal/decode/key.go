@@ -71,7 +71,7 @@ func Parse(key string) (Key, error) {
 
 // jobParts divides a suffix that opens with job: into the id, which runs to
 // the next colon or the end, and what follows.
-func (k Key) jobParts() (id, sub string) {
+func (k *Key) jobParts() (id, sub string) {
 	id = k.Suffix[len(jobPrefix):]
 	if i := strings.IndexByte(id, ':'); i >= 0 {
 		return id[:i], id[i:]
@@ -95,16 +95,16 @@ func (k *Key) lookup() {
 
 // HasName reports whether the pattern of the key's type has a placeholder
 // that Name stands for; Name may be empty even so.
-func (k Key) HasName() bool {
+func (k *Key) HasName() bool {
 	f := forms.of[k.Type]
 	return f != nil && f.placeholder != "" && f.placeholder != idPlaceholder
 }
 
 // HasID reports whether a sound branded id stands at a job position.
-func (k Key) HasID() bool { return k.ID != brandedid.ID{} }
+func (k *Key) HasID() bool { return k.ID != brandedid.ID{} }
 
 // String returns the bytes of the key, or "" when Space is NoSpace.
-func (k Key) String() string {
+func (k *Key) String() string {
 	switch k.Space {
 	case Queue:
 		return QueueKey(k.Queue, k.Suffix)

@@ -47,8 +47,9 @@ func NoteKinds() []KindInfo {
 }
 
 // Notes returns the notes on a key that Parse took, by offset.
-func (k Key) Notes(now time.Time) []Note {
-	if k.unremarkable() && (!k.HasID() || !k.ID.Time().After(now)) {
+func (k *Key) Notes(now time.Time) []Note {
+	future := k.HasID() && k.ID.UnixMilli() > now.UnixMilli()
+	if !future && k.unremarkable() {
 		return nil
 	}
 	var notes []Note
@@ -71,7 +72,7 @@ func (k Key) Notes(now time.Time) []Note {
 		if !brandedid.WireAdmits(k.ID.String()) {
 			add(NoteWireRefused, at, "no admission takes it for a job's id: %s", brandedid.WireRefusal)
 		}
-		if k.ID.Time().After(now) {
+		if future {
 			add(NoteFuture, at+brandedid.NamespaceLen, "%s", futureMsg(k.ID, now))
 		}
 	}
@@ -93,7 +94,7 @@ func (k Key) Notes(now time.Time) []Note {
 }
 
 // unremarkable reports, quickly, that nothing but the clock can give a note.
-func (k Key) unremarkable() bool {
+func (k *Key) unremarkable() bool {
 	if k.Type == Unregistered || k.Type == StreamArchived {
 		return false
 	}
@@ -114,7 +115,8 @@ const (
 // CheckDesign returns a note when a queue name breaks the design rule, which
 // hosts do not enforce; its offset is into the name.
 func CheckDesign(queue string) (Note, bool) {
-	for _, n := range (Key{Space: Queue, Queue: queue, Type: Base}).Notes(time.Time{}) {
+	k := Key{Space: Queue, Queue: queue, Type: Base}
+	for _, n := range k.Notes(time.Time{}) {
 		n.Off -= len(queuePrefix)
 		return n, true
 	}
@@ -150,7 +152,7 @@ func futureMsg(id brandedid.ID, now time.Time) string {
 
 // IDNotes returns the notes on an id that stands alone; offsets are into it.
 func IDNotes(id brandedid.ID, now time.Time) []Note {
-	if !id.Time().After(now) {
+	if id.UnixMilli() <= now.UnixMilli() {
 		return nil
 	}
 	return []Note{{NoteFuture, brandedid.NamespaceLen, futureMsg(id, now)}}
@@ -168,7 +170,7 @@ var retired = map[string]string{
 	"id":               "ids are minted by hosts, no counter is kept",
 }
 
-func unregisteredMsg(k Key) string {
+func unregisteredMsg(k *Key) string {
 	if now, ok := retired[k.Suffix]; ok && k.Space == Queue {
 		return fmt.Sprintf("%s is of the protocol's first version: %s", k.Suffix, now)
 	}
@@ -187,7 +189,7 @@ func unregisteredMsg(k Key) string {
 
 // nearest returns the registered pattern that is most like an unregistered
 // suffix, or "" when none is.
-func nearest(k Key) string {
+func nearest(k *Key) string {
 	head, _, _ := strings.Cut(k.Suffix, ":")
 	best, bestDistance := "", 1+len(clip(k.Suffix, 40))/2
 	for _, info := range types {
@@ -222,7 +224,7 @@ func nearest(k Key) string {
 	return best
 }
 
-func (k Key) jobPartsOrNone() (id, sub string) {
+func (k *Key) jobPartsOrNone() (id, sub string) {
 	if !strings.HasPrefix(k.Suffix, jobPrefix) {
 		return "", ""
 	}
