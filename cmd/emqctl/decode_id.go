@@ -186,7 +186,7 @@ type foundAtPos struct {
 func (r *idRecord) contract() any { return idContract{} }
 
 func (r *idRecord) appendJSON(dst []byte) []byte {
-	dst = appendNullable(dst, `{"id`, r.item.text, !r.lost(), r.plain)
+	dst = appendNullable(dst, `{"id":`, r.item.text, !r.lost(), r.plain)
 	dst = r.appendJSONBody(dst)
 	return append(r.appendFound(dst), '}')
 }
@@ -231,7 +231,7 @@ func (r *idRecord) appendJSONBody(dst []byte) []byte {
 		dst = append(dst, `,"wire":{"ok":true,"prefix":"JOB","error":null}`...)
 	default:
 		dst = append(dst, `,"wire":{"ok":false`...)
-		dst = appendField(dst, `,"prefix`, brandedid.WirePrefix(r.item.text), r.plain)
+		dst = appendField(dst, `,"prefix":`, brandedid.WirePrefix(r.item.text), r.plain)
 		dst = append(dst, `,"error":"`+brandedid.WireRefusal+`"}`...)
 	}
 	dst = append(dst, `,"notes":`...)

@@ -145,40 +145,42 @@ var typeFields = func() (t [decode.Migration + 1]struct{ typ, store string }) {
 	for i := range t {
 		info := decode.Type(i).Info()
 		known := decode.Type(i) != decode.Unregistered
-		t[i].typ = string(appendNullable(nil, `,"type`, info.Word, known, false))
-		store := appendNullable(nil, `,"store`, info.Store, info.Store != "", false)
-		t[i].store = string(appendNullable(store, `,"role`, info.Role, known, false))
+		t[i].typ = string(appendNullable(nil, `,"type":`, info.Word, known, false))
+		store := appendNullable(nil, `,"store":`, info.Store, info.Store != "", false)
+		t[i].store = string(appendNullable(store, `,"role":`, info.Role, known, false))
+	}
+	return t
+}()
+
+// keyStates are the fields ok and space, of sound keys and malformed ones.
+var keyStates = func() (t [decode.Reserve + 1]struct{ sound, malformed string }) {
+	for space := range t {
+		word := decode.Space(space).String()
+		field := string(appendNullable(nil, `,"space":`, word, word != "", true))
+		t[space].sound, t[space].malformed = `,"ok":true`+field, `,"ok":false`+field
 	}
 	return t
 }()
 
 func (r *keyRecord) appendJSON(dst []byte) []byte {
 	k := &r.key
-	dst = appendNullable(dst, `{"key`, r.item.text, !r.lost(), r.plain)
+	dst = appendNullable(dst, `{"key":`, r.item.text, !r.lost(), r.plain)
 	if r.ok() {
-		dst = append(dst, `,"ok":true`...)
+		dst = append(dst, keyStates[k.Space].sound...)
 	} else {
-		dst = append(dst, `,"ok":false`...)
+		dst = append(dst, keyStates[k.Space].malformed...)
 	}
-	switch k.Space {
-	case decode.Queue:
-		dst = append(dst, `,"space":"queue"`...)
-	case decode.Reserve:
-		dst = append(dst, `,"space":"reserve"`...)
-	default:
-		dst = append(dst, `,"space":null`...)
-	}
-	dst = appendNullable(dst, `,"queue`, k.Queue, k.Space == decode.Queue, r.plain)
+	dst = appendNullable(dst, `,"queue":`, k.Queue, k.Space == decode.Queue, r.plain)
 	if r.item.bad == nil {
-		dst = appendField(dst, `,"tag`, r.tag, r.plain)
+		dst = appendField(dst, `,"tag":`, r.tag, r.plain)
 		dst = append(dst, `,"slot":`...)
 		dst = strconv.AppendUint(dst, uint64(r.slot), 10)
 	} else {
 		dst = append(dst, `,"tag":null,"slot":null`...)
 	}
 	dst = append(dst, typeFields[k.Type].typ...)
-	dst = appendNullable(dst, `,"suffix`, k.Suffix, k.Space != decode.NoSpace, r.plain)
-	dst = appendNullable(dst, `,"name`, k.Name, k.HasName(), r.plain)
+	dst = appendNullable(dst, `,"suffix":`, k.Suffix, k.Space != decode.NoSpace, r.plain)
+	dst = appendNullable(dst, `,"name":`, k.Name, k.HasName(), r.plain)
 	dst = append(dst, typeFields[k.Type].store...)
 	if k.HasID() {
 		dst = append(dst, `,"kind":"`...)

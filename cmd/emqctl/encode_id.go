@@ -132,8 +132,8 @@ func (r *encodedIDRecord) appendJSON(dst []byte) []byte {
 		return append(dst[:len(dst)-1], `,"error":null}`...)
 	}
 	dst = append(dst, `{"id":null,"ok":false`...)
-	dst = appendField(dst, `,"namespace`, r.namespace, true)
-	dst = appendNullable(dst, `,"snowflake`, r.given, r.given != "" || r.bad.Kind != "line-length", false)
+	dst = appendField(dst, `,"namespace":`, r.namespace, true)
+	dst = appendNullable(dst, `,"snowflake":`, r.given, r.given != "" || r.bad.Kind != "line-length", false)
 	dst = append(dst, `,"unix_ms":null,"time":null,"node":null,"seq":null,"hash32":null,"host":null,"wire":null,"notes":[],"error":`...)
 	return append(appendProblem(dst, r.bad), '}')
 }

@@ -97,23 +97,22 @@ func appendHex4(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// appendField appends ,"name":"s" for a field of bytes; name is `,"name`, or
-// `{"name` for the first, up to its closing quote. Bytes that are not UTF-8 become null, with the bytes
-// in a field name_base64 beside it. plain says that s is known to need no
-// escapes.
+// appendField appends a field of bytes; name is `,"name":`, or `{"name":` for
+// the first field of an object. Bytes that are not UTF-8 become null, with the
+// bytes in a field name_base64 beside it. plain says that s is known to need
+// no escapes.
 func appendField(dst []byte, name, s string, plain bool) []byte {
 	dst = append(dst, name...)
 	if plain {
-		dst = append(dst, `":"`...)
+		dst = append(dst, '"')
 		dst = append(dst, s...)
 		return append(dst, '"')
 	}
 	if utf8.ValidString(s) {
-		dst = append(dst, `":`...)
 		return appendJSONString(dst, s)
 	}
-	dst = append(dst, `":null,`...)
-	dst = append(dst, name[1:]...)
+	dst = append(dst, `null,`...)
+	dst = append(dst, name[1:len(name)-len(`":`)]...)
 	dst = append(dst, `_base64":"`...)
 	dst = base64.StdEncoding.AppendEncode(dst, []byte(s))
 	return append(dst, '"')
@@ -123,7 +122,7 @@ func appendField(dst []byte, name, s string, plain bool) []byte {
 func appendNullable(dst []byte, name, s string, present, plain bool) []byte {
 	if !present {
 		dst = append(dst, name...)
-		return append(dst, `":null`...)
+		return append(dst, `null`...)
 	}
 	return appendField(dst, name, s, plain)
 }

@@ -40,7 +40,7 @@ func FuzzJSONString(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		out := appendField([]byte(`{"x":0`), `,"f`, s, isPlain(s))
+		out := appendField([]byte(`{"x":0`), `,"f":`, s, isPlain(s))
 		out = append(out, '}')
 		var got struct {
 			F       *string `json:"f"`

@@ -7,10 +7,12 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/echomq/emqctl/internal/escape"
 )
@@ -169,6 +171,17 @@ func (w *worker) line(s string, n int64) {
 }
 
 func (w *worker) answer(it item) {
+	if len(it.text) > blockLen {
+		// Room for a huge item three times over, escaped, at once: growing step
+		// by step would leave several times as much behind.
+		foreign := 0
+		for i := 0; i < len(it.text); i++ {
+			if !jsonPlain[it.text[i]] {
+				foreign++
+			}
+		}
+		w.dst = slices.Grow(w.dst, 3*(len(it.text)+5*foreign)+blockLen)
+	}
 	w.record.read(it, w.now)
 	w.count++
 	w.said |= w.record.verdict()
@@ -189,8 +202,9 @@ type block struct {
 	line    int64 // number of the first line, from 1
 	tooLong bool  // stands for one line longer than maxLine; text is ""
 
-	out   chan answered // receives once
-	spent []byte        // an output buffer to use again
+	out    chan answered // receives once
+	spent  []byte        // an output buffer to use again
+	weight int64         // of inFlight
 }
 
 // answered is what a worker made of a block.
@@ -252,19 +266,28 @@ func (a *answering) write(out answered) error {
 	return out.err
 }
 
+// inFlight bounds the input, in bytes, that is being answered at a time. An
+// answer can be 18 times as long as its item, so a block with a huge line has
+// the workers to itself.
+const inFlight = 8 * blockLen
+
 // stream answers standard input: one goroutine reads, as many as there are
 // cores answer, and this one writes in order.
 func (a *answering) stream(ctx context.Context, in io.Reader) error {
-	// The live heap is some blocks; collecting it at every 4 MB would cost a
-	// sixth of the time.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	// The live heap is some blocks: collecting it at every 4 MB would cost a
+	// sixth of the time, and collecting it late would keep the memory of a huge
+	// line for long.
+	defer debug.SetGCPercent(debug.SetGCPercent(200))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(40 << 20))
+
 	workers := runtime.GOMAXPROCS(0)
 	work := make(chan *block)
-	order := make(chan *block, workers+1)
+	order := make(chan *block, inFlight/blockLen)
 	spent := make(chan []byte, workers+2)
-	stop := make(chan struct{})
-	defer close(stop)
 	readErr := make(chan error, 1)
+	room := semaphore.NewWeighted(inFlight)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 
 	for range workers {
 		go func() {
@@ -278,20 +301,21 @@ func (a *answering) stream(ctx context.Context, in io.Reader) error {
 		defer close(work)
 		defer close(order)
 		readErr <- readBlocks(in, a.sep, func(b *block) bool {
+			b.weight = min(int64(len(b.text)), inFlight)
+			if room.Acquire(ctx, b.weight) != nil {
+				return false
+			}
 			b.out = make(chan answered, 1)
 			select {
 			case b.spent = <-spent:
 			default:
 			}
-			select {
-			case order <- b:
-			case <-stop:
-				return false
-			}
-			select {
-			case work <- b:
-			case <-stop:
-				return false
+			for _, to := range []chan *block{order, work} {
+				select {
+				case to <- b:
+				case <-ctx.Done():
+					return false
+				}
 			}
 			return true
 		})
@@ -319,6 +343,7 @@ func (a *answering) stream(ctx context.Context, in io.Reader) error {
 				default:
 				}
 			}
+			room.Release(b.weight)
 		case <-ctx.Done():
 			return errInterrupted
 		}

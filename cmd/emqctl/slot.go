@@ -134,12 +134,12 @@ func (r *slotRecord) contract() any { return slotContract{} }
 func (r *slotRecord) lost() bool    { return r.item.bad != nil && r.item.text == "" }
 
 func (r *slotRecord) appendJSON(dst []byte) []byte {
-	dst = appendNullable(dst, `{"key`, r.item.text, !r.lost(), r.plain)
+	dst = appendNullable(dst, `{"key":`, r.item.text, !r.lost(), r.plain)
 	if r.item.bad != nil {
 		dst = append(dst, `,"tag":null,"slot":null,"rule":null,"notes":[],"error":`...)
 		return append(appendProblem(dst, r.item.bad), '}')
 	}
-	dst = appendField(dst, `,"tag`, r.tag, r.plain)
+	dst = appendField(dst, `,"tag":`, r.tag, r.plain)
 	dst = append(dst, `,"slot":`...)
 	dst = strconv.AppendUint(dst, uint64(r.slot), 10)
 	dst = append(dst, `,"rule":"`...)
