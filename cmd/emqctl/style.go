@@ -56,8 +56,8 @@ type palette struct {
 }
 
 // newPalette makes the styles with a renderer of their own, so that nothing
-// asks the terminal about itself. The sixteen terminal colours are readable
-// on light and dark alike, white and black aside.
+// asks the terminal about itself. Of the sixteen terminal colours those are
+// used that can be read on light and dark alike: no white, no black, no blue.
 func newPalette(colored bool) palette {
 	if !colored {
 		return palette{}
@@ -74,7 +74,7 @@ func newPalette(colored bool) palette {
 		label: mix(r.NewStyle().Faint(true)),
 		main:  mix(r.NewStyle().Bold(true)),
 		id:    mix(fg("6")),
-		time:  mix(fg("4")),
+		time:  mix(fg("5")),
 		good:  mix(fg("2")),
 		note:  mix(fg("3")),
 		bad:   mix(fg("1").Bold(true)),
