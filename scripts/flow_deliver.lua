@@ -2,7 +2,7 @@
 --
 -- host     Pump  deliver_flow_completions/3
 --
--- reads    LRANGE emq:{child queue}:flow:outbox 0 batch-1  the reports to deliver, in order
+-- reads    LRANGE emq:{<child_queue>}:flow:outbox 0 <last>  the reports to deliver, in order
 --
 -- KEYS[1]  dependencies  string  emq:{q}:job:<parent>:dependencies  the children that the parent waits for
 -- KEYS[2]  processed     hash    emq:{q}:job:<parent>:processed     the results of the parent's children

@@ -2,8 +2,8 @@
 --
 -- host     Pump  deliver_flow_completions/3
 --
--- reads    LRANGE emq:{child queue}:flow:outbox 0 batch-1  the reports to deliver, in order
--- reads    HGET emq:{q}:job:<parent> state                 a parent that dies of this is reported upward in its turn
+-- reads    LRANGE emq:{<child_queue>}:flow:outbox 0 <last>  the reports to deliver, in order
+-- reads    HGET emq:{q}:job:<parent> state                   a parent that dies of this is reported upward in its turn
 --
 -- KEYS[1]  dependencies  string  emq:{q}:job:<parent>:dependencies  the children that the parent waits for
 -- KEYS[2]  failed        hash    emq:{q}:job:<parent>:failed        failures that fail the parent

@@ -1,12 +1,10 @@
-// Package scripts is the registry of the protocol's verbs: what each Lua
-// script says of itself in its header, and nothing from anywhere else.
 package scripts
 
 // Verb is one script with the contract its header declares.
 type Verb struct {
 	Name     string // the handle: "enqueue", "gclaim"
 	Module   string // the module of the reference host that owns it: "Jobs"
-	Function string // the host functions that call it, with arity: "enqueue/4"
+	Function string // the host functions that call it, with arity: "enqueue/4,5, enqueue_many/3,4"
 	Summary  string // one sentence
 	Path     string // the file in its file system: "enqueue.lua"
 	Source   string // the whole file, header and all: what is loaded and hashed
@@ -18,6 +16,8 @@ type Verb struct {
 	Returns   []Return   // replies that are no error
 	Refusals  []Refusal  // error replies
 	HostReads []HostRead // plain commands that the host sends before the call
+
+	Body int // the line after the header, from 1
 }
 
 // Key is one KEYS[n] as a header declares it. A number may be declared more
@@ -56,14 +56,16 @@ type Return struct {
 
 // Refusal is an error reply.
 type Refusal struct {
-	Class string // "EMQKIND"
-	Text  string // the whole text, class word first
-	Host  string // ":kind"
-	Line  int
+	Class   string // "EMQKIND"
+	Text    string // the whole text, class word first
+	Meaning string
+	Host    string // "{:error, :kind}"
+	Line    int
 }
 
 // HostRead is a command that the host sends before the script.
 type HostRead struct {
-	Command string // "HMGET row parent parent_queue"
+	Command string // "HMGET emq:{q}:job:<id> parent parent_queue"
 	About   string
+	Line    int
 }
