@@ -8,6 +8,7 @@
 package valkeytest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,4 +126,47 @@ func (s *Server) Client() rueidis.Client {
 // Do sends one command and returns its reply.
 func Do(c rueidis.Client, args ...string) rueidis.RedisResult {
 	return c.Do(context.Background(), c.B().Arbitrary(args...).Build())
+}
+
+// Client is what [Server.Client] returns.
+type Client = rueidis.Client
+
+// Result is what [Do] returns.
+type Result = rueidis.RedisResult
+
+// Monitor is a connection on which a server shows every command it runs.
+type Monitor struct {
+	c     net.Conn
+	lines *bufio.Scanner
+}
+
+// Monitor opens one. It is closed when the test ends.
+func (s *Server) Monitor() *Monitor {
+	s.tb.Helper()
+	c, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.tb.Cleanup(func() { c.Close() })
+	m := &Monitor{c: c, lines: bufio.NewScanner(c)}
+	m.lines.Buffer(nil, 1<<20)
+	if _, err := c.Write([]byte("MONITOR\r\n")); err != nil || !m.lines.Scan() || m.lines.Text() != "+OK" {
+		s.tb.Fatalf("MONITOR answers %q, %v", m.lines.Text(), err)
+	}
+	return m
+}
+
+// Until returns the lines up to the first that contains mark, which is dropped.
+func (m *Monitor) Until(mark string) ([]string, error) {
+	if err := m.c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return nil, err
+	}
+	var lines []string
+	for m.lines.Scan() {
+		if strings.Contains(m.lines.Text(), mark) {
+			return lines, nil
+		}
+		lines = append(lines, strings.TrimPrefix(m.lines.Text(), "+"))
+	}
+	return nil, fmt.Errorf("the monitor ended without %q: %v", mark, m.lines.Err())
 }

@@ -1,0 +1,125 @@
+package verbtest
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	lua "github.com/echomq/emqctl/scripts"
+
+	"github.com/echomq/emqctl/internal/scripts"
+)
+
+func cases(t *testing.T) []Case {
+	t.Helper()
+	cases, err := Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func TestVerbs(t *testing.T) {
+	s := Start(t)
+	for _, c := range cases(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			for _, d := range c.Differences(s.Run(c)) {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestBranches holds the cases to the branches of every verb, and to every
+// refusal that a header declares.
+func TestBranches(t *testing.T) {
+	branches, err := Branches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered, refused := map[string]bool{}, map[string]bool{}
+	for _, c := range cases(t) {
+		for _, b := range c.Covers {
+			covered[c.Verb+"/"+b] = true
+		}
+		refused[c.Verb+": "+c.Refusal] = true
+	}
+	total := 0
+	r, err := scripts.Load(lua.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range r.Verbs() {
+		if len(branches[v.Name]) == 0 {
+			t.Errorf("%s has no branches", v.Name)
+		}
+		for _, b := range branches[v.Name] {
+			total++
+			if !covered[v.Name+"/"+b] {
+				t.Errorf("no case covers %s/%s", v.Name, b)
+			}
+		}
+		for _, refusal := range v.Refusals {
+			if !refused[v.Name+": "+refusal.Text] {
+				t.Errorf("no case of %s is refused with %q", v.Name, refusal.Text)
+			}
+		}
+	}
+	t.Logf("%d of %d branches of %d verbs, in %d cases", len(covered), total, len(r.Verbs()), len(cases(t)))
+}
+
+// TestStatements runs every case on a script in which each command, each
+// return and each break first leaves a mark, and wants all marks.
+func TestStatements(t *testing.T) {
+	s := Start(t)
+	marked, sites := map[string]string{}, map[string][]string{}
+	for _, v := range s.Registry.Verbs() {
+		marked[v.Name], sites[v.Name] = mark(v.Source)
+	}
+	seen := map[string]bool{}
+	for _, c := range cases(t) {
+		s.prepare(c)
+		s.do(call("EVAL", marked[c.Verb], c)...)
+		hits, err := s.do("SMEMBERS", "marks").AsStrSlice()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hit := range hits {
+			seen[c.Verb+" "+hit] = true
+		}
+	}
+	total := 0
+	for _, v := range s.Registry.Verbs() {
+		for i, site := range sites[v.Name] {
+			total++
+			if !seen[fmt.Sprint(v.Name, " ", i)] {
+				t.Errorf("%s: no case runs %s", v.Path, site)
+			}
+		}
+	}
+	t.Logf("%d of %d statements", len(seen), total)
+}
+
+var statement = regexp.MustCompile(`redis\.call\(|\breturn\b|\bbreak\b`)
+
+func mark(source string) (marked string, sites []string) {
+	var b strings.Builder
+	b.WriteString("local function hit(n) redis.call('SADD', 'marks', n) end\n" +
+		"local function run(n, ...) hit(n) return redis.call(...) end\n")
+	for i, line := range strings.Split(source, "\n") {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			line = statement.ReplaceAllStringFunc(line, func(s string) string {
+				n := len(sites)
+				sites = append(sites, "line "+strconv.Itoa(i+1)+": "+strings.TrimSpace(line))
+				if s == "redis.call(" {
+					return fmt.Sprintf("run(%d, ", n)
+				}
+				return fmt.Sprintf("hit(%d) %s", n, s)
+			})
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String(), sites
+}
