@@ -10,7 +10,8 @@
 //	covers   NAME ...      the branches it takes; without this line, the one of its name
 //	given    COMMAND       a command that prepares the keyspace
 //	call     NUMKEYS ARG ...
-//	reply    VALUE         strings in quotes, integers, nil, [arrays]
+//	reply    VALUE         strings in quotes, integers, nil, [arrays]; or: until MS,
+//	                       the time that is left until then
 //	refuse   TEXT          to the end of the line
 //	runs     COMMAND ...   the names of the commands that the script runs, in order
 //	is       KEY TYPE CONTENT ...   a key that the call has changed, as it is now

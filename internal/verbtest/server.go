@@ -209,7 +209,7 @@ func Render(value any) string {
 // Differences tells in sentences how an outcome is not what a case wants.
 func (c Case) Differences(o Outcome) []string {
 	var d []string
-	if o.Reply != c.Reply {
+	if !replies(c.Reply, o) {
 		d = append(d, fmt.Sprintf("the reply is %s, want %s", o.Reply, c.Reply))
 	}
 	if o.Refusal != c.Refusal {
@@ -248,6 +248,17 @@ func (c Case) Differences(o Outcome) []string {
 	return d
 }
 
+// replies compares the reply, where "until T" is the ms from the call to T.
+func replies(want string, o Outcome) bool {
+	until, ok := strings.CutPrefix(want, "until ")
+	if !ok {
+		return o.Reply == want
+	}
+	t, err := strconv.ParseInt(until, 10, 64)
+	ms, err2 := strconv.ParseInt(o.Reply, 10, 64)
+	return err == nil && err2 == nil && t-o.To <= ms && ms <= t-o.From
+}
+
 // matches compares the content of a key, where now means the time of the call.
 func matches(want, got []string, o Outcome) bool {
 	return slices.EqualFunc(want, got, func(want, got string) bool {
@@ -255,10 +266,7 @@ func matches(want, got []string, o Outcome) bool {
 		if !ok {
 			return want == got
 		}
-		offset, err := strconv.ParseInt("0"+ms, 10, 64)
-		if ms != "" {
-			offset, err = strconv.ParseInt(ms, 10, 64)
-		}
+		offset, err := strconv.ParseInt(ms, 10, 64)
 		score, err2 := strconv.ParseInt(strings.TrimPrefix(got, member+"="), 10, 64)
 		return err == nil && err2 == nil && o.From+offset <= score && score <= o.To+offset
 	})

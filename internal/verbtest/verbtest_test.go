@@ -1,7 +1,9 @@
 package verbtest
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,12 +25,39 @@ func cases(t *testing.T) []Case {
 
 func TestVerbs(t *testing.T) {
 	s := Start(t)
+	names := map[string]bool{}
 	for _, c := range cases(t) {
+		if names[c.Name] {
+			t.Errorf("two cases are called %s", c.Name)
+		}
+		names[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
 			for _, d := range c.Differences(s.Run(c)) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+func TestProgressEvent(t *testing.T) {
+	s := Start(t)
+	for _, c := range cases(t) {
+		if c.Name != "update_progress/updated" {
+			continue
+		}
+		commands := s.Run(c).Commands
+		publish := commands[len(commands)-1]
+		if publish[1] != "emq:{q}:events" {
+			t.Errorf("the channel is %s", publish[1])
+		}
+		var got map[string]string
+		if err := json.Unmarshal([]byte(publish[2]), &got); err != nil {
+			t.Fatalf("%s: %v", publish[2], err)
+		}
+		want := map[string]string{"event": "progress", "job": "JOB0KHTOWnGLuC", "progress": "40%"}
+		if !maps.Equal(got, want) {
+			t.Errorf("the event is %v, want %v", got, want)
+		}
 	}
 }
 
@@ -93,6 +122,11 @@ func TestStatements(t *testing.T) {
 	total := 0
 	for _, v := range s.Registry.Verbs() {
 		for i, site := range sites[v.Name] {
+			// A script runs alone, so as many members as ZCARD counted can be
+			// popped; the protocol has the branch all the same.
+			if v.Name == "bclaim" && strings.HasSuffix(site, ": break") {
+				continue
+			}
 			total++
 			if !seen[fmt.Sprint(v.Name, " ", i)] {
 				t.Errorf("%s: no case runs %s", v.Path, site)
