@@ -21,15 +21,22 @@ local function peek(set)
   return redis.call('ZRANGE', set, 0, budget - 1)
 end
 
+-- Tells whether the set had the last jobs that the budget pays for.
 local function erase(set, ids)
+  if #ids == 0 then
+    return false
+  end
   for _, id in ipairs(ids) do
     local row = base .. 'job:' .. id
     redis.call('DEL', row, row .. ':logs', row .. ':lock')
   end
-  if #ids > 0 then
-    redis.call('ZREM', set, unpack(ids))
-  end
+  redis.call('ZREM', set, unpack(ids))
   budget = budget - #ids
+  return budget <= 0
+end
+
+local function wipe(set)
+  return erase(set, peek(set))
 end
 
 if not redis.call('HGET', meta, 'paused') then
@@ -40,17 +47,12 @@ local leased = peek(active)
 if #leased > 0 and not force then
   return redis.error_reply('EMQSTATE active jobs present')
 end
-erase(active, leased)
-if budget <= 0 then
+if erase(active, leased) then
   return 1
 end
 
-for _, name in ipairs({ 'pending', 'schedule', 'dead' }) do
-  local set = base .. name
-  erase(set, peek(set))
-  if budget <= 0 then
-    return 1
-  end
+if wipe(base .. 'pending') or wipe(base .. 'schedule') or wipe(base .. 'dead') then
+  return 1
 end
 
 -- A parked group is not in the ring, and one that is served is not parked;
@@ -64,12 +66,12 @@ for _, group in ipairs(groups) do
   if not seen[group] then
     seen[group] = true
     local lane = base .. 'g:' .. group .. ':pending'
-    erase(lane, peek(lane))
+    local spent = wipe(lane)
     if redis.call('ZCARD', lane) > 0 then
       return 1
     end
     redis.call('DEL', lane)
-    if budget <= 0 then
+    if spent then
       return 1
     end
   end

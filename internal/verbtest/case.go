@@ -19,11 +19,12 @@
 //
 // What neither "is" nor "gone" mentions is as it was. The content of a hash is
 // field=value, of a sorted set member=score. A score of now+30000 is that many
-// ms after the server's clock during the call.
+// ms after the server's clock during the call; now+30000 and now-1 may also be
+// given.
 //
 // Arguments are separated by blanks, and quoted as in Go where they must be. A
 // leading @ stands for emq:{q}:, and $A to $D, $P and $Q, $G and $H for the
-// ids of jobs, of parents and of groups.
+// ids of jobs, of parents and of groups; $W for 63 tokens of the wake list.
 package verbtest
 
 import (
@@ -154,11 +155,12 @@ func read(verb, line string, cases *[]Case, branches map[string][]string) error 
 }
 
 var (
-	names = regexp.MustCompile(`\$[ABCDPQGH]`)
+	names = regexp.MustCompile(`\$[ABCDPQGHW]`)
 	ids   = map[string]string{
 		"$A": "JOB0KHTOWnGLuC", "$B": "JOB0KHTOWnGLuD", "$C": "JOB0KHTOWnGLuE", "$D": "JOB0KHTOWnGLuF",
 		"$P": "JOB0KHTOWnGLuP", "$Q": "JOB0KHTOWnGLuQ",
 		"$G": "PRT0KHTOWnGLuG", "$H": "PRT0KHTOWnGLuH",
+		"$W": strings.TrimSpace(strings.Repeat("1 ", 63)),
 	}
 )
 

@@ -89,6 +89,12 @@ func call(command, script string, c Case) []string {
 func (s *Server) prepare(c Case) {
 	s.tb.Helper()
 	for _, args := range append([][]string{{"FLUSHALL"}}, c.Given...) {
+		args = slices.Clone(args)
+		for i, arg := range args {
+			if ms, err := strconv.ParseInt(strings.TrimPrefix(arg, "now"), 10, 64); err == nil && strings.HasPrefix(arg, "now") {
+				args[i] = strconv.FormatInt(s.now()+ms, 10)
+			}
+		}
 		if err := s.do(args...).Error(); err != nil {
 			s.tb.Fatalf("%s: %q: %v", c.Name, args, err)
 		}

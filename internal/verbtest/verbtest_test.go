@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,6 +59,18 @@ func TestProgressEvent(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("the event is %v, want %v", got, want)
 		}
+	}
+}
+
+func TestReapTakesAHundred(t *testing.T) {
+	s := Start(t)
+	c := Case{Verb: "reap", Keys: []string{"emq:{q}:active", "emq:{q}:pending"}, Args: []string{"emq:{q}:"}}
+	for i := range 101 {
+		c.Given = append(c.Given, []string{"ZADD", c.Keys[0], "1", fmt.Sprintf("JOB%011d", i)})
+	}
+	o := s.Run(c)
+	if o.Reply != "100" || !slices.Equal(o.After[c.Keys[0]], []string{"zset", "JOB00000000100=1"}) {
+		t.Errorf("reap gives %s and leaves %q", o.Reply, o.After[c.Keys[0]])
 	}
 }
 
