@@ -7,7 +7,7 @@
 --
 -- ARGV[1]  metric  a metric: completed or failed  [repeated]
 --
--- returns  [n, ...]  {:ok, counts}  the sets in their order, then the metrics in theirs
+-- returns  [n, ...]  -  the sets in their order, then the metrics in theirs
 
 local base = KEYS[1]
 

@@ -7,7 +7,7 @@
 -- KEYS[2]  pending   zset  emq:{q}:pending   the flat queue
 -- KEYS[3]  schedule  zset  emq:{q}:schedule  jobs that are not due, by due time in ms  [with-schedule]
 --
--- returns  n  {:ok, n}  how many jobs were deleted
+-- returns  n  -  how many jobs were deleted
 
 local base = KEYS[1]
 

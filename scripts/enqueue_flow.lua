@@ -13,7 +13,7 @@
 -- ARGV[4]  child          a child's branded id  [repeated]
 -- ARGV[5]  child_payload  the child's bytes, opaque  [repeated]
 --
--- returns  n  {:ok, {parent, children}}  the flow is admitted, with n children
+-- returns  n  {:ok, {parent, [child, ...]}}  the flow is admitted, with n children
 --
 -- refuses  EMQKIND job id must be JOB-namespaced  {:error, :kind}  the parent or a child is of another kind
 

@@ -10,7 +10,7 @@
 -- ARGV[3]  parent        the parent's branded id
 -- ARGV[4]  parent_queue  the name of the parent's queue, or the empty string when it is this one
 --
--- returns  1  :ok  the child is admitted
+-- returns  1  -  the child is admitted
 --
 -- refuses  EMQKIND job id must be JOB-namespaced  {:error, :kind}  the id is of another kind
 

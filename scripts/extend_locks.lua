@@ -9,7 +9,7 @@
 -- ARGV[3]  id     a job's branded id  [repeated]
 -- ARGV[4]  token  the token of its holder  [repeated]
 --
--- returns  [id, ...]  {:ok, ids}  the jobs whose lease was not renewed: gone, or claimed by another
+-- returns  [id, ...]  -  the jobs whose lease was not renewed: gone, or claimed by another
 
 local active = KEYS[1]
 local base, lease = ARGV[1], ARGV[2]

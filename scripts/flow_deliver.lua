@@ -13,7 +13,7 @@
 -- ARGV[3]  parent  the parent's branded id
 -- ARGV[4]  base    the base of the parent's queue  [queue base]
 --
--- returns  1  delivered  the parent has the result, now or since an earlier delivery
+-- returns  1  -  the parent has the result, now or since an earlier delivery
 
 local dependencies, processed, parent_row = KEYS[1], KEYS[2], KEYS[3]
 local child, result, parent, base = ARGV[1], ARGV[2], ARGV[3], ARGV[4]

@@ -16,7 +16,7 @@
 -- ARGV[4]  base    the base of the parent's queue  [queue base]
 -- ARGV[5]  parent  the parent's branded id
 --
--- returns  1  delivered  the parent has the failure, now or since an earlier delivery
+-- returns  1  -  the parent has the failure, now or since an earlier delivery
 
 local dependencies, failed, unsuccessful, parent_row = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local child, failure, policy, base, parent = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]

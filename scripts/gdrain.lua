@@ -8,7 +8,7 @@
 --
 -- ARGV[1]  group  the branded id that names the lane
 --
--- returns  n  {:ok, n}  how many jobs were deleted
+-- returns  n  -  how many jobs were deleted
 
 local base, lane, ring = KEYS[1], KEYS[2], KEYS[3]
 local group = ARGV[1]

@@ -12,7 +12,7 @@
 -- ARGV[2]  group  the branded id that names the lane
 -- ARGV[3]  limit  the ceiling, a whole number from 1
 --
--- returns  1  :ok  the ceiling is set
+-- returns  1  -  the ceiling is set
 
 local glimit, gactive, ring, paused, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local base, group, limit = ARGV[1], ARGV[2], ARGV[3]

@@ -7,7 +7,7 @@
 --
 -- ARGV[1]  group  the branded id that names the lane
 --
--- returns  1  :ok  the lane is parked
+-- returns  1  -  the lane is parked
 
 local paused, ring = KEYS[1], KEYS[2]
 local group = ARGV[1]

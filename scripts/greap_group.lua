@@ -8,7 +8,7 @@
 -- ARGV[1]  group  the branded id that names the lane
 -- ARGV[2]  limit  how many expired jobs to look at, those of other lanes included
 --
--- returns  n  {:ok, n}  how many were taken back, their attempts as they were
+-- returns  n  -  how many were taken back, their attempts as they were
 
 local active, base = KEYS[1], KEYS[2]
 local group, limit = ARGV[1], ARGV[2]

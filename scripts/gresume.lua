@@ -11,7 +11,7 @@
 -- ARGV[1]  base   the queue base  [queue base]
 -- ARGV[2]  group  the branded id that names the lane
 --
--- returns  1  :ok  the lane is not parked
+-- returns  1  -  the lane is not parked
 
 local paused, ring, glimit, gactive, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local base, group = ARGV[1], ARGV[2]

@@ -9,7 +9,7 @@
 -- ARGV[2]  payload  the parent's bytes, opaque
 -- ARGV[3]  n        how many children it has
 --
--- returns  1  :ok  the parent is held
+-- returns  1  -  the parent is held
 --
 -- refuses  EMQKIND job id must be JOB-namespaced  {:error, :kind}  the id is of another kind
 

@@ -7,7 +7,7 @@
 -- ARGV[1]  base   the queue base, again  [queue base]
 -- ARGV[2]  group  the branded id that names a lane  [repeated]
 --
--- returns  [n, ...]  {:ok, depths}  the lanes in the order asked for
+-- returns  [n, ...]  -  the lanes in the order asked for
 
 local base = ARGV[1]
 

@@ -4,7 +4,7 @@
 --
 -- KEYS[1]  meta  hash  emq:{q}:meta  the queue's settings
 --
--- returns  1  :ok  the queue is paused
+-- returns  1  -  the queue is paused
 
 redis.call('HSET', KEYS[1], 'paused', 1)
 return 1

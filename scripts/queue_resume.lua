@@ -4,7 +4,7 @@
 --
 -- KEYS[1]  meta  hash  emq:{q}:meta  the queue's settings
 --
--- returns  1  :ok  the queue is not paused
+-- returns  1  -  the queue is not paused
 
 redis.call('HDEL', KEYS[1], 'paused')
 return 1

@@ -7,8 +7,8 @@
 --
 -- ARGV[1]  max  the jobs that a window allows; 0 for what the settings say
 --
--- returns  ms  {:ok, ms}  the window is full for so many ms
--- returns  0   {:ok, 0}   there is room, or no limit
+-- returns  ms  -  the window is full for so many ms
+-- returns  0   -  there is room, or no limit
 
 local limiter, meta = KEYS[1], KEYS[2]
 

@@ -7,7 +7,7 @@
 --
 -- ARGV[1]  base  the queue base  [queue base]
 --
--- returns  n  {:ok, n}  how many were taken back, their attempts as they were
+-- returns  n  -  how many were taken back, their attempts as they were
 
 local active, pending = KEYS[1], KEYS[2]
 local base = ARGV[1]

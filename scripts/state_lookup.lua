@@ -10,13 +10,13 @@
 --
 -- ARGV[1]  id  the job's branded id
 --
--- returns  pending            {:ok, :pending}            in the flat queue
--- returns  active             {:ok, :active}             under lease
--- returns  scheduled          {:ok, :scheduled}          not due
--- returns  dead               {:ok, :dead}               failed for good
--- returns  awaiting_children  {:ok, :awaiting_children}  in no set: a parent that is held
--- returns  unknown            {:ok, :unknown}            in no set, with a row: waiting in a lane, for one
--- returns  absent             {:ok, :absent}             in no set, and the row has no state
+-- returns  pending            -  in the flat queue
+-- returns  active             -  under lease
+-- returns  scheduled          -  not due
+-- returns  dead               -  failed for good
+-- returns  awaiting_children  -  in no set: a parent that is held
+-- returns  unknown            -  in no set, with a row: waiting in a lane, for one
+-- returns  absent             -  in no set, and the row has no state
 
 local pending, active, schedule, dead, row = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id = ARGV[1]

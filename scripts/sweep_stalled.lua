@@ -10,7 +10,7 @@
 -- ARGV[2]  max_stalled  the lapse that is fatal, counted from 1
 -- ARGV[3]  limit        how many jobs at most
 --
--- returns  [[id, ...], [id, ...]]  {:ok, {recovered, dead}}  the jobs taken back, and those buried
+-- returns  [[id, ...], [id, ...]]  -  the jobs taken back, and those buried
 
 local active, pending, dead = KEYS[1], KEYS[2], KEYS[3]
 local base, max_stalled, limit = ARGV[1], tonumber(ARGV[2]), ARGV[3]

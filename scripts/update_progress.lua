@@ -8,7 +8,7 @@
 -- ARGV[2]  id        the job's branded id
 -- ARGV[3]  base      the queue base, of which the channel is derived  [queue base]
 --
--- returns  1   :ok              the progress is recorded and published
+-- returns  1   -                the progress is recorded and published
 -- returns  -1  {:error, :gone}  there is no row
 
 local row = KEYS[1]

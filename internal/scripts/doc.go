@@ -51,8 +51,9 @@
 // blank. The PATTERN of a base ends in a colon.
 //
 // VALUE is the reply as the script returns it: 1, [id, payload], dead. HOST is
-// what the host makes of it. TEXT is the whole refusal; it opens with its
-// class, EMQ and upper-case letters, and a blank.
+// what the host makes of it, or "-" where that is not published. TEXT is the
+// whole refusal; it opens with its class, EMQ and upper-case letters, and a
+// blank.
 //
 // # Marks
 //

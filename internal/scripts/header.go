@@ -280,7 +280,7 @@ func (p *parser) arg(e []cell, marks cell) error {
 }
 
 func (p *parser) returns(e []cell) error {
-	p.verb.Returns = append(p.verb.Returns, Return{Value: e[1].text, Host: e[2].text, Meaning: e[3].text, Line: e[0].line})
+	p.verb.Returns = append(p.verb.Returns, Return{Value: e[1].text, Host: hostWord(e[2]), Meaning: e[3].text, Line: e[0].line})
 	return p.once("the reply "+strconv.Quote(e[1].text), e[1])
 }
 
@@ -290,9 +290,16 @@ func (p *parser) refuses(e []cell) error {
 		return p.errorf(e[1], KindClass, "found the refusal %q, want its class first: EMQ and upper-case letters", clip(e[1].text))
 	}
 	p.verb.Refusals = append(p.verb.Refusals, Refusal{
-		Class: m[1], Text: e[1].text, Host: e[2].text, Meaning: e[3].text, Line: e[0].line,
+		Class: m[1], Text: e[1].text, Host: hostWord(e[2]), Meaning: e[3].text, Line: e[0].line,
 	})
 	return p.once("the refusal "+strconv.Quote(e[1].text), e[1])
+}
+
+func hostWord(c cell) string {
+	if c.text == "-" {
+		return ""
+	}
+	return c.text
 }
 
 // cutMarks takes the column of marks off an entry.

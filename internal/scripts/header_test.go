@@ -25,6 +25,7 @@ const whole = `-- settle: settles a job,
 -- ARGV[3]  result  in bytes  [child, repeated]
 --
 -- returns  [id, n]  {:ok, n}  settled
+-- returns  0         -         not settled
 -- refuses  EMQSTATE not so  {:error, :not_so}  it is not
 
 return 1
@@ -55,10 +56,10 @@ func TestParse(t *testing.T) {
 			{N: 2, Name: "id", About: "a child", Optional: true, Repeated: true, Forms: child, Line: 14},
 			{N: 3, Name: "result", About: "in bytes", Optional: true, Repeated: true, Forms: child, Line: 15},
 		},
-		Returns:   []scripts.Return{{Value: "[id, n]", Meaning: "settled", Host: "{:ok, n}", Line: 17}},
-		Refusals:  []scripts.Refusal{{Class: "EMQSTATE", Text: "EMQSTATE not so", Meaning: "it is not", Host: "{:error, :not_so}", Line: 18}},
+		Returns:   []scripts.Return{{Value: "[id, n]", Meaning: "settled", Host: "{:ok, n}", Line: 17}, {Value: "0", Meaning: "not settled", Line: 18}},
+		Refusals:  []scripts.Refusal{{Class: "EMQSTATE", Text: "EMQSTATE not so", Meaning: "it is not", Host: "{:error, :not_so}", Line: 19}},
 		HostReads: []scripts.HostRead{{Command: "HGET emq:{q}:job:<id> parent", About: "tells the form", Line: 7}},
-		Body:      19,
+		Body:      20,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Parse gives\n%+v, want\n%+v", got, want)
@@ -92,8 +93,8 @@ func TestMessages(t *testing.T) {
 		{"no-blank", "-- host", "--host", `x.lua:4:3: found "host     Jobs   settle/4,5" after "--", want a blank`, "syntax"},
 		{"tab", "-- host ", "-- host\t", `x.lua:4:8: found a tab, want blanks`, "syntax"},
 		{"unknown-entry", "-- reads", "-- read", `x.lua:7:4: found "read", want host, forms, reads, KEYS[n], ARGV[n], returns or refuses`, "entry"},
-		{"no-host", "-- host     Jobs   settle/4,5\n", "", `x.lua:17:1: found no host, want one: host  MODULE  FUNCTIONS`, "entry"},
-		{"no-reply", "-- returns  [id, n]  {:ok, n}  settled\n", "", `x.lua:17:1: found no reply, want one at least: returns  VALUE  HOST  MEANING`, "entry"},
+		{"no-host", "-- host     Jobs   settle/4,5\n", "", `x.lua:18:1: found no host, want one: host  MODULE  FUNCTIONS`, "entry"},
+		{"no-reply", "-- returns  [id, n]  {:ok, n}  settled\n-- returns  0         -         not settled\n", "", `x.lua:17:1: found no reply, want one at least: returns  VALUE  HOST  MEANING`, "entry"},
 		{"host-twice", "-- forms    plain  child\n", "-- host  Jobs  settle/6\n-- forms    plain  child\n", `x.lua:5:4: found host again, it is on line 4`, "duplicate"},
 		{"out-of-order", "-- forms    plain  child\n--\n-- reads    HGET emq:{q}:job:<id> parent  tells the form\n", "-- reads  HGET k f  why\n-- forms  plain  child\n", `x.lua:6:4: found forms after reads, want it before`, "order"},
 		{"too-few-columns", "-- host     Jobs   settle/4,5", "-- host     Jobs settle/4,5", `x.lua:4:13: found 2 columns, want "host  MODULE  FUNCTIONS"`, "columns"},
@@ -117,9 +118,9 @@ func TestMessages(t *testing.T) {
 		{"mark-twice", "[repeated, child]", "[child, child]", `x.lua:14:30: found the form child again`, "duplicate"},
 		{"after-repeated", "[child, repeated]", "[child]", `x.lua:15:4: ARGV[3] follows what is repeated, want it before`, "order"},
 		{"after-optional", "the job base  [job base]", "the job base  [optional]\n-- ARGV[2]  more  always", `x.lua:14:4: ARGV[2] follows what is optional, want it before`, "order"},
-		{"no-class", "EMQSTATE not so", "not so", `x.lua:18:13: found the refusal "not so", want its class first: EMQ and upper-case letters`, "class"},
-		{"class-alone", "EMQSTATE not so", "EMQSTATE", `x.lua:18:13: found the refusal "EMQSTATE", want its class first: EMQ and upper-case letters`, "class"},
-		{"reply-twice", "-- refuses", "-- returns  [id, n]  :ok  again\n-- refuses", `x.lua:18:13: found the reply "[id, n]" again, it is on line 17`, "duplicate"},
+		{"no-class", "EMQSTATE not so", "not so", `x.lua:19:13: found the refusal "not so", want its class first: EMQ and upper-case letters`, "class"},
+		{"class-alone", "EMQSTATE not so", "EMQSTATE", `x.lua:19:13: found the refusal "EMQSTATE", want its class first: EMQ and upper-case letters`, "class"},
+		{"reply-twice", "-- refuses", "-- returns  [id, n]  :ok  again\n-- refuses", `x.lua:19:13: found the reply "[id, n]" again, it is on line 17`, "duplicate"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			source := strings.Replace(whole, tt.old, tt.new, 1)

@@ -50,7 +50,7 @@ type Arg struct {
 type Return struct {
 	Value   string // as the script returns it: "1", "[]", "[id, payload, attempts]"
 	Meaning string
-	Host    string // the host's typed word: "{:ok, :enqueued}"
+	Host    string // the host's typed word: "{:ok, :enqueued}"; "" where none is published
 	Line    int
 }
 

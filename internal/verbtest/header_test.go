@@ -11,11 +11,10 @@ import (
 	"github.com/echomq/emqctl/internal/scripts"
 )
 
-// TestHeaders holds each call to what the verb's header declares: a form that
+// testHeaders holds each call to what the verb's header declares: a form that
 // takes as many keys and arguments, keys of the declared pattern and type, a
 // declared reply or refusal.
-func TestHeaders(t *testing.T) {
-	s := Start(t)
+func testHeaders(t *testing.T, s *Server) {
 	formsSeen := map[string]bool{}
 	for _, c := range cases(t) {
 		v, _ := s.Registry.Lookup(c.Verb)

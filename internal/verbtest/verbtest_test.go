@@ -24,8 +24,24 @@ func cases(t *testing.T) []Case {
 	return cases
 }
 
-func TestVerbs(t *testing.T) {
+// TestValkey is all that needs a server, which its parts share.
+func TestValkey(t *testing.T) {
 	s := Start(t)
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *Server)
+	}{
+		{"cases", testCases},
+		{"headers", testHeaders},
+		{"statements", testStatements},
+		{"progress-event", testProgressEvent},
+		{"reap-takes-a-hundred", testReapTakesAHundred},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.test(t, s) })
+	}
+}
+
+func testCases(t *testing.T, s *Server) {
 	names := map[string]bool{}
 	for _, c := range cases(t) {
 		if names[c.Name] {
@@ -40,8 +56,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-func TestProgressEvent(t *testing.T) {
-	s := Start(t)
+func testProgressEvent(t *testing.T, s *Server) {
 	for _, c := range cases(t) {
 		if c.Name != "update_progress/updated" {
 			continue
@@ -62,8 +77,7 @@ func TestProgressEvent(t *testing.T) {
 	}
 }
 
-func TestReapTakesAHundred(t *testing.T) {
-	s := Start(t)
+func testReapTakesAHundred(t *testing.T, s *Server) {
 	c := Case{Verb: "reap", Keys: []string{"emq:{q}:active", "emq:{q}:pending"}, Args: []string{"emq:{q}:"}}
 	for i := range 101 {
 		c.Given = append(c.Given, []string{"ZADD", c.Keys[0], "1", fmt.Sprintf("JOB%011d", i)})
@@ -112,10 +126,9 @@ func TestBranches(t *testing.T) {
 	t.Logf("%d of %d branches of %d verbs, in %d cases", len(covered), total, len(r.Verbs()), len(cases(t)))
 }
 
-// TestStatements runs every case on a script in which each command, each
+// testStatements runs every case on a script in which each command, each
 // return and each break first leaves a mark, and wants all marks.
-func TestStatements(t *testing.T) {
-	s := Start(t)
+func testStatements(t *testing.T, s *Server) {
 	marked, sites := map[string]string{}, map[string][]string{}
 	for _, v := range s.Registry.Verbs() {
 		marked[v.Name], sites[v.Name] = mark(v.Source)
