@@ -50,7 +50,7 @@ var rules = []struct {
 }
 
 var (
-	openingLine = regexp.MustCompile(`^([a-z][a-z0-9_]*): (.*)$`)
+	openingLine = regexp.MustCompile(`^-- ([a-z][a-z0-9_]*): (.*)$`)
 	wordName    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	formName    = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 	numbered    = regexp.MustCompile(`^(KEYS|ARGV)\[([1-9][0-9]{0,3})\]$`)
@@ -98,48 +98,53 @@ func (p *parser) split(source string) (entries [][]cell, body int, err error) {
 	line := 0
 	for text := range strings.Lines(source) {
 		line++
-		text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-		at := cell{text: text, line: line, col: 1}
-		if !strings.HasPrefix(text, "--") {
-			if line == 1 {
-				return nil, 0, p.errorf(at, KindMissing, "the file opens with %q, want a header: \"-- verb: what it does.\"", clip(text))
-			}
+		at := cell{strings.TrimRight(text, "\r\n"), line, 1}
+		switch {
+		case line == 1 && !openingLine.MatchString(at.text):
+			return nil, 0, p.errorf(at, KindMissing, "the file opens with %q, %s", clip(at.text), wantHeader)
+		case !strings.HasPrefix(at.text, "--"):
 			return entries, line, nil
 		}
+		if entries, err = p.add(entries, at); err != nil {
+			return nil, 0, err
+		}
 		p.last = at
-		if i := strings.IndexByte(text, '\t'); i >= 0 {
-			at.col = i + 1
-			return nil, 0, p.errorf(at, KindSyntax, "found a tab, want blanks")
-		}
-		text = text[2:]
-		words := strings.TrimLeft(text, " ")
-		switch at.col = 3 + len(text) - len(words); {
-		case line == 1 && !openingLine.MatchString(strings.TrimPrefix(text, " ")):
-			at.col = 1
-			return nil, 0, p.errorf(at, KindMissing, "the file opens with %q, want a header: \"-- verb: what it does.\"", clip(at.text))
-		case words == "":
-		case at.col == 3:
-			return nil, 0, p.errorf(at, KindSyntax, "found %q after \"--\", want a blank", clip(words))
-		case at.col == 4 && line == 1:
-			at.text = words
-			entries = append(entries, []cell{at})
-		case at.col == 4:
-			entries = append(entries, columns(words, line, at.col))
-		default:
-			more := columns(words, line, at.col)
-			e := entries[len(entries)-1]
-			e[len(e)-1].text += " " + more[0].text
-			entries[len(entries)-1] = append(e, more[1:]...)
-		}
 	}
 	if line == 0 {
-		return nil, 0, p.errorf(cell{line: 1, col: 1}, KindMissing, "the file is empty, want a header: \"-- verb: what it does.\"")
+		return nil, 0, p.errorf(cell{line: 1, col: 1}, KindMissing, "the file is empty, %s", wantHeader)
 	}
 	return entries, line + 1, nil
 }
 
+const wantHeader = `want a header: "-- verb: what it does."`
+
+// add reads one line: an entry, more of the one before, or nothing.
+func (p *parser) add(entries [][]cell, at cell) ([][]cell, error) {
+	if i := strings.IndexByte(at.text, '\t'); i >= 0 {
+		at.col = i + 1
+		return nil, p.errorf(at, KindSyntax, "found a tab, want blanks")
+	}
+	words := strings.Trim(at.text[2:], " ")
+	switch {
+	case words == "":
+		return entries, nil
+	case at.text[2] != ' ':
+		at.col = 3
+		return nil, p.errorf(at, KindSyntax, "found %q after \"--\", want a blank", clip(words))
+	case at.line == 1:
+		return [][]cell{{{words, at.line, 4}}}, nil
+	case at.text[3] != ' ':
+		return append(entries, columns(words, at.line, 4)), nil
+	}
+	more := columns(words, at.line, len(at.text)-len(strings.TrimLeft(at.text[2:], " "))+1)
+	last := entries[len(entries)-1]
+	last[len(last)-1].text += " " + more[0].text
+	entries[len(entries)-1] = append(last, more[1:]...)
+	return entries, nil
+}
+
+// columns cuts a line at its gaps.
 func columns(text string, line, col int) []cell {
-	text = strings.TrimRight(text, " ")
 	var cells []cell
 	start := 0
 	for _, gap := range columnGap.FindAllStringIndex(text, -1) {
@@ -150,8 +155,7 @@ func columns(text string, line, col int) []cell {
 }
 
 func (p *parser) opening(e []cell) error {
-	m := openingLine.FindStringSubmatch(e[0].text)
-	p.verb.Name, p.verb.Summary = m[1], strings.TrimSpace(m[2])
+	p.verb.Name, p.verb.Summary, _ = strings.Cut(e[0].text, ": ")
 	if len(p.verb.Summary) < 2 || !strings.HasSuffix(p.verb.Summary, ".") {
 		return p.errorf(e[0], KindSummary, "the summary is %q, want a sentence with its full stop", clip(p.verb.Summary))
 	}
