@@ -11,8 +11,8 @@
 -- ARGV[2]  lease  how long the claims hold, in ms
 -- ARGV[3]  size   how many jobs at most
 --
--- returns  [[id, payload, attempts], ...]  {:ok, [{id, payload, attempts}, ...]}  claimed, all with one deadline
--- returns  []                              :empty                                 nothing is pending
+-- returns  [[id, payload, attempts], ...]  {:ok, [tuple, ...]}  claimed, all with one deadline
+-- returns  []                              :empty               nothing is pending
 
 local pending, active = KEYS[1], KEYS[2]
 local jobs, lease, size = ARGV[1], ARGV[2], tonumber(ARGV[3])

@@ -10,8 +10,8 @@
 -- ARGV[1]  base   the queue base  [queue base]
 -- ARGV[2]  lease  how long the claims hold, in ms
 --
--- returns  [[id, payload, attempts, group], ...]  {:ok, [{id, payload, attempts, group}, ...]}  claimed from one lane, all with one deadline
--- returns  []                                     :empty                                        no lane is served, or this one is empty or full
+-- returns  [[id, payload, attempts, group], ...]  {:ok, [tuple, ...]}  claimed from one lane, all with one deadline
+-- returns  []                                     :empty               no lane is served, or this one is empty or full
 
 local ring, active = KEYS[1], KEYS[2]
 local base, lease = ARGV[1], ARGV[2]
