@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Registry holds the verbs of one folder of scripts.
@@ -92,13 +94,13 @@ func (r *Registry) Nearest(name string) []string {
 	word := strings.ToLower(name)
 	var near []candidate
 	for _, v := range r.verbs {
-		cost := distance(word, v.Name)
+		cost := levenshtein.ComputeDistance(word, v.Name)
 		switch {
 		case calls(v, name):
 			cost = 0
 		case len(word) >= 3 && strings.Contains(v.Name, word):
 			cost = min(cost, 2)
-		case cost > max(1, len(word)/3):
+		case cost > max(2, len(word)/3):
 			continue
 		}
 		near = append(near, candidate{v.Name, cost})
@@ -121,31 +123,4 @@ func calls(v *Verb, name string) bool {
 		}
 	}
 	return false
-}
-
-// distance is the number of single bytes to insert, delete, replace or swap
-// with their neighbour to turn a into b.
-func distance(a, b string) int {
-	// Three rows are enough: a swap looks back over two bytes.
-	var before []int
-	above := make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			replace := above[j-1]
-			if a[i-1] != b[j-1] {
-				replace++
-			}
-			row[j] = min(replace, above[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, above = above, row
-	}
-	return above[len(b)]
 }
