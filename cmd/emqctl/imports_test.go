@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"internal/brandedid":  {},
 	"internal/escape":     {},
 	"internal/scripts":    {"github.com/agnivade/levenshtein"},
+	"internal/executor":   {"internal/scripts"},
 	"internal/decode":     {"internal/brandedid", "internal/escape", "github.com/agnivade/levenshtein"},
 	"internal/valkeytest": {"github.com/redis/rueidis"},
 	"internal/verbtest":   {"internal/decode", "internal/scripts", "internal/valkeytest", "scripts"},
@@ -28,7 +29,7 @@ var allowed = map[string][]string{
 var impure = []string{"os", "os/exec", "net", "log", "math/rand", "math/rand/v2"}
 
 // cores are the packages that only compute.
-var cores = []string{"internal/slot", "internal/brandedid", "internal/escape", "internal/scripts", "internal/decode"}
+var cores = []string{"internal/slot", "internal/brandedid", "internal/escape", "internal/scripts", "internal/executor", "internal/decode"}
 
 func TestImports(t *testing.T) {
 	const module = "github.com/echomq/emqctl/"
