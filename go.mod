@@ -29,3 +29,5 @@ require (
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/tools v0.26.0 // indirect
 )
+
+require golang.org/x/sys v0.47.0 // indirect

@@ -1,0 +1,880 @@
+package trace
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+
+	"github.com/echomq/emqctl/internal/scripts"
+)
+
+// call walks a call and returns its results.
+func (w *walker) call(e *ast.FuncCallExpr) []value {
+	if w.dead || !w.spend(e, 1) {
+		return []value{unknownV{"not followed"}}
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	if w.depth > maxDepth {
+		w.tooDeep(e)
+		return []value{unknownV{"nested too deep"}}
+	}
+	var f value
+	var args []value
+	if e.Receiver != nil {
+		self := w.eval(e.Receiver)
+		switch s := self.(type) {
+		case strV, numV:
+			f = builtinV{"string." + e.Method}
+		case altV:
+			if _, ok := s.vs[0].(strV); ok {
+				f = builtinV{"string." + e.Method}
+			}
+		}
+		if f == nil {
+			f = w.getIndex(self, lit(e.Method), e)
+		}
+		args = append(args, self)
+	} else {
+		f = w.eval(e.Func)
+	}
+	args = append(args, w.list(e.Args)...)
+	if w.dead || w.over {
+		return []value{unknownV{"not followed"}}
+	}
+	return w.callValue(f, args, e, e)
+}
+
+// callValue calls whatever f is; e is the call as written, nil when it is
+// made by the language or by pcall.
+func (w *walker) callValue(f value, args []value, e *ast.FuncCallExpr, n ast.PositionHolder) []value {
+	switch f := f.(type) {
+	case *funcV:
+		return w.callFunc(f, args, n)
+	case builtinV:
+		return w.builtin(f.name, args, e, n)
+	case altV:
+		var arms []arm
+		var out []value
+		first := true
+		for _, a := range f.vs {
+			switch a.(type) {
+			case *funcV, builtinV, unknownV, *tableV:
+				arms = append(arms, arm{"", func() {
+					r := w.callValue(a, args, e, n)
+					if first {
+						out, first = r, false
+					} else {
+						out = w.joinLists(out, r)
+					}
+				}})
+			}
+		}
+		if len(arms) == 0 {
+			return []value{unknownV{"a call of no function"}}
+		}
+		w.branch(w.line(n), arms...)
+		return out
+	case *tableV:
+		if c, ok := f.c.v.(*content); ok {
+			if h, ok := c.fields["__call"]; ok {
+				return w.callValue(h, append([]value{f}, args...), e, n)
+			}
+		}
+	case unknownV:
+		if strings.Contains(f.why, "loaded") {
+			w.note(n, "a call of code that is loaded at run time is not followed; the keys it touches are missing")
+		} else if !strings.HasPrefix(f.why, "the global") && !strings.HasPrefix(f.why, "part of") {
+			w.note(n, "a call of a function that is not known ("+f.why+") is not followed")
+		}
+	}
+	w.callbacks(args, n)
+	return []value{unknownV{"the result of a call that is not known"}}
+}
+
+// callbacks walks the functions that are handed to something that may call
+// them any number of times.
+func (w *walker) callbacks(args []value, n ast.PositionHolder) {
+	for _, a := range args {
+		for _, f := range alternatives(a) {
+			switch f := f.(type) {
+			case *funcV:
+				w.loop("called back", w.line(n), false, false, func() {
+					params := make([]value, len(f.fn.ParList.Names))
+					for i := range params {
+						params[i] = unknownV{"an argument of a function that is called back"}
+					}
+					w.callFunc(f, params, n)
+				})
+			case builtinV:
+				if isStoreCall(f.name) {
+					w.note(n, f.name+" is handed on to something that is not followed; the keys it touches are missing")
+				}
+			}
+		}
+	}
+}
+
+func isStoreCall(name string) bool { return name == "redis.call" || name == "redis.pcall" }
+
+// builtin models the functions that a script finds on a server.
+func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.PositionHolder) []value {
+	arg := func(i int) value { return w.nth(args, i) }
+	one := func(v value) []value { return []value{v} }
+	argAt := func(i int) ast.PositionHolder {
+		if e != nil && i < len(e.Args) {
+			return e.Args[i]
+		}
+		return n
+	}
+	switch name {
+	case "redis.call", "redis.pcall":
+		return w.storeCall(name, args, e, n)
+	case "redis.error_reply":
+		w.refusal(n, arg(0))
+		return one(errorV{arg(0)})
+	case "redis.status_reply":
+		if l, ok := isLit(arg(0)); ok {
+			return one(statusV{l})
+		}
+		return one(unknownV{"a status reply"})
+	case "redis.register_function":
+		w.register(args, n)
+		return one(nilV{})
+	case "error":
+		v := arg(0)
+		if t, ok := v.(*tableV); ok {
+			if c, ok := t.c.v.(*content); ok && c.fields["err"] != nil {
+				w.refusal(n, c.fields["err"])
+			}
+		} else {
+			w.refusal(n, v)
+		}
+		w.add(&Block{Kind: BlockRaise, Line: w.line(n)})
+		if w.tries == 0 {
+			w.dead = true
+		}
+		return one(unknownV{"an error"})
+	case "assert":
+		if is, known := truth(arg(0)); !known || !is {
+			if msg := arg(1); !isNil(msg) {
+				w.branch(w.line(n), arm{"assertion fails", func() {
+					w.refusal(n, msg)
+					w.add(&Block{Kind: BlockRaise, Line: w.line(n)})
+					if w.tries == 0 {
+						w.dead = true
+					}
+				}}, arm{"", nil})
+			}
+		}
+		return args
+	case "pcall", "xpcall":
+		var out []value
+		w.tries++
+		w.block(&Block{Kind: BlockTry, Line: w.line(n)}, func() {
+			rest := w.from(args, 1)
+			if name == "xpcall" {
+				rest = nil
+			}
+			out = w.callValue(arg(0), rest, nil, n)
+		})
+		w.tries--
+		if name == "xpcall" {
+			w.callbacks([]value{arg(1)}, n)
+		}
+		w.dead = false
+		return append([]value{unknownV{"a condition"}}, join2(out, unknownV{"an error"})...)
+	case "tostring":
+		w.prints(arg(0), argAt(0))
+		if isNil(arg(0)) {
+			return one(unknownV{"tostring of nil"})
+		}
+		return one(w.str(arg(0)))
+	case "tonumber":
+		v := arg(0)
+		if s, ok := isLit(v); ok && len(args) == 1 {
+			if x, ok := numberLit(strings.TrimSpace(s)).(numV); ok && x.known {
+				return one(x)
+			}
+		}
+		if isNil(v) {
+			return one(nilV{})
+		}
+		if a, ok := v.(altV); ok {
+			var out value
+			for _, x := range a.vs {
+				if isNil(x) {
+					out = join(out, nilV{})
+				} else {
+					out = join(out, w.toNum(x))
+				}
+			}
+			return one(out)
+		}
+		if u, ok := v.(unknownV); ok {
+			return one(join(nilV{}, numV{text: "?", ps: []piece{{kind: pUnknown, text: u.why}}}))
+		}
+		x := w.toNum(v)
+		if p := x.ps; len(p) == 1 && p[0].kind == pArgv {
+			return one(x)
+		}
+		return one(x)
+	case "ipairs", "pairs":
+		return one(iterV{over: arg(0), pairs: name == "pairs"})
+	case "next":
+		return []value{part(arg(0), "[key]"), w.getIndex(arg(0), unknownV{"a key"}, nil)}
+	case "unpack", "table.unpack":
+		return w.unpack(arg(0), arg(1), arg(2), n)
+	case "select":
+		if l, ok := isLit(arg(0)); ok && l == "#" {
+			return one(numV{text: "select('#', ...)"})
+		}
+		if x := w.toNum(arg(0)); x.known && x.v >= 1 {
+			return w.from(args, int(x.v))
+		}
+		var v value
+		for i := 1; i < len(args); i++ {
+			v = join(v, arg(i))
+		}
+		if v == nil {
+			v = nilV{}
+		}
+		return one(manyV{elem: v})
+	case "rawget":
+		return one(w.getIndex(arg(0), arg(1), n))
+	case "rawset":
+		w.setIndex(arg(0), arg(1), arg(2), n)
+		return one(arg(0))
+	case "setmetatable":
+		w.metatable(arg(0), arg(1), n)
+		return one(arg(0))
+	case "loadstring", "load", "dofile", "require":
+		w.note(n, "code is loaded at run time by "+name+" and is not followed; the keys it touches are missing")
+		return one(unknownV{"loaded code"})
+	case "setfenv":
+		w.note(n, "setfenv changes what names mean; names are read as if it were not there")
+		return one(arg(0))
+	case "type":
+		return one(unknownV{"a type"})
+	}
+	switch lib, fn, _ := strings.Cut(name, "."); lib {
+	case "string":
+		return w.stringFunc(fn, args, n, argAt)
+	case "table":
+		return w.tableFunc(fn, args, n, argAt)
+	case "math":
+		return one(w.mathFunc(fn, args, n))
+	case "cjson", "cmsgpack", "struct":
+		if fn == "encode" || fn == "pack" {
+			for i := range args {
+				w.prints(arg(i), argAt(i))
+			}
+			return one(unknownV{"an encoding"})
+		}
+		if fn == "decode" || fn == "unpack" {
+			i := 0
+			if lib == "struct" {
+				i = 1
+			}
+			if u, ok := arg(i).(unknownV); ok {
+				return one(u)
+			}
+			if l, ok := isLit(arg(i)); ok {
+				return one(unknownV{"decoded from " + quote(clip(l))})
+			}
+			v := part(arg(i), "")
+			return []value{v, manyV{elem: v}}
+		}
+		return one(unknownV{"the result of " + name})
+	case "bit":
+		return one(numV{text: name + "(...)", digits: 10})
+	case "redis":
+		return one(unknownV{"the result of " + name})
+	}
+	w.callbacks(args, n)
+	if name == "collectgarbage" || strings.HasPrefix(name, "os.") {
+		return one(numV{text: name + "()"})
+	}
+	return one(unknownV{"the result of " + name})
+}
+
+func join2(vs []value, v value) []value {
+	if len(vs) == 0 {
+		return []value{v}
+	}
+	out := slices.Clone(vs)
+	if _, ok := out[0].(manyV); !ok {
+		out[0] = join(out[0], v)
+	}
+	return out
+}
+
+// str is a value as a string.
+func (w *walker) str(v value) value {
+	switch v := v.(type) {
+	case altV:
+		var out value
+		for _, a := range v.vs {
+			if isNil(a) {
+				out = join(out, unknownV{"tostring of nil"})
+				continue
+			}
+			out = join(out, w.str(a))
+		}
+		return out
+	case unknownV:
+		return v
+	case boolV:
+		if v.v {
+			return lit("true")
+		}
+		return lit("false")
+	}
+	return strV{pieces(v)}
+}
+
+// register walks the functions of a library (#!lua name=...), which get KEYS
+// and ARGV as their parameters.
+func (w *walker) register(args []value, n ast.PositionHolder) {
+	f := w.nth(args, 1)
+	if t, ok := w.nth(args, 0).(*tableV); ok {
+		if c, ok := t.c.v.(*content); ok {
+			f = c.fields["callback"]
+		}
+	}
+	if fn, ok := f.(*funcV); ok {
+		w.branch(w.line(n), arm{"", func() { w.callFunc(fn, []value{w.tables, w.argv}, n) }}, arm{"", nil})
+		return
+	}
+	w.note(n, "the registered function is not known; the keys it touches are missing")
+}
+
+func (w *walker) metatable(t, m value, n ast.PositionHolder) {
+	mt, ok := m.(*tableV)
+	if !ok {
+		return
+	}
+	c, ok := mt.c.v.(*content)
+	if !ok {
+		return
+	}
+	tab, _ := t.(*tableV)
+	for _, k := range sortedKeys(c.fields) {
+		if k == "__index" {
+			if src, ok := c.fields[k].(*tableV); ok && tab != nil {
+				// Names that the table lacks are looked up in the other.
+				if tc, ok := tab.c.v.(*content); ok {
+					merged := *tc
+					merged.fields = map[string]value{}
+					if sc, ok := src.c.v.(*content); ok {
+						for f, v := range sc.fields {
+							merged.fields[f] = v
+						}
+					}
+					for f, v := range tc.fields {
+						merged.fields[f] = v
+					}
+					w.set(tab.c, &merged)
+				}
+				continue
+			}
+		}
+		if k == "__call" && tab != nil {
+			w.setIndex(tab, lit("__call"), c.fields[k], n)
+			continue
+		}
+		w.callbacks([]value{c.fields[k]}, n)
+	}
+}
+
+func (w *walker) unpack(t, from, to value, n ast.PositionHolder) []value {
+	start := 1
+	if f, ok := from.(numV); ok {
+		if !f.known {
+			if tab, ok := t.(*tableV); ok {
+				return []value{manyV{t: tab}}
+			}
+		}
+		start = max(int(f.v), 1)
+	}
+	switch t := t.(type) {
+	case *tableV:
+		c, ok := t.c.v.(*content)
+		if !ok {
+			return []value{manyV{elem: unknownV{"a table that is not followed"}}}
+		}
+		end, isNum := to.(numV)
+		if c.base == pLit && c.rest == nil && len(c.arr) > 0 && !(isNum && !end.known) {
+			hi := len(c.arr)
+			if isNum {
+				hi = min(hi, int(end.v))
+			}
+			if start > hi {
+				return nil
+			}
+			return slices.Clone(c.arr[start-1 : hi])
+		}
+		if c.base == pLit && c.rest == nil && len(c.arr) == 0 && c.keys == nil {
+			return nil
+		}
+		if isNum && end.known && c.base != pLit && end.v < 64 {
+			var out []value
+			for i := start; i <= int(end.v); i++ {
+				out = append(out, c.get(numV{known: true, v: float64(i)}))
+			}
+			return out
+		}
+		if c.base == pKeys {
+			w.t.keysAll = true
+		}
+		return []value{manyV{t: &tableV{&cell{v: c}}, from: start}}
+	case altV:
+		var out []value
+		first := true
+		for _, a := range t.vs {
+			if isNil(a) {
+				continue
+			}
+			vs := w.unpack(a, from, to, n)
+			if first {
+				out, first = vs, false
+				continue
+			}
+			var elem value
+			for _, l := range [][]value{out, vs} {
+				for _, v := range l {
+					if m, ok := v.(manyV); ok {
+						v = w.elemOf(m)
+					}
+					elem = join(elem, v)
+				}
+			}
+			if elem != nil {
+				out = []value{manyV{elem: elem}}
+			}
+		}
+		return out
+	case unknownV:
+		return []value{manyV{elem: t}}
+	}
+	return []value{manyV{elem: part(t, "[i]")}}
+}
+
+func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt func(int) ast.PositionHolder) []value {
+	arg := func(i int) value { return w.nth(args, i) }
+	switch fn {
+	case "insert":
+		many := false
+		if len(args) > 0 {
+			_, many = args[len(args)-1].(manyV)
+		}
+		for _, t := range alternatives(arg(0)) {
+			tab, ok := t.(*tableV)
+			if !ok {
+				continue
+			}
+			if len(args) > 2 || many {
+				// In the middle: places move.
+				c, _ := tab.c.v.(*content)
+				if c != nil {
+					nc := *c
+					nc.arr, nc.rest = nil, join(c.rest, arg(len(args)-1))
+					for _, v := range c.arr {
+						nc.rest = join(nc.rest, v)
+					}
+					if many {
+						nc.rest = join(nc.rest, arg(1))
+					}
+					w.spend(n, 1+len(c.arr)/8)
+					w.set(tab.c, &nc)
+				}
+				continue
+			}
+			w.setIndex(tab, numV{lenOf: tab, plus: 1, text: "#t + 1"}, arg(1), n)
+		}
+		return nil
+	case "remove":
+		var out value
+		for _, t := range alternatives(arg(0)) {
+			if tab, ok := t.(*tableV); ok {
+				if c, ok := tab.c.v.(*content); ok {
+					nc := *c
+					nc.arr = nil
+					for _, v := range c.arr {
+						nc.rest = join(nc.rest, v)
+					}
+					w.set(tab.c, &nc)
+					out = join(out, w.anyItem(c, numV{text: "#t"}))
+				}
+			} else {
+				out = join(out, part(t, "[#]"))
+			}
+		}
+		return []value{join(out, nilV{})}
+	case "concat":
+		sep := arg(1)
+		if isNil(sep) {
+			sep = lit("")
+		}
+		t, ok := arg(0).(*tableV)
+		if !ok {
+			return []value{part(arg(0), ":concat()")}
+		}
+		c, ok := t.c.v.(*content)
+		if !ok || c.rest != nil || c.base != pLit || len(c.arr) > 32 {
+			return []value{unknownV{"the items of a table joined"}}
+		}
+		var out value = lit("")
+		for i, v := range c.arr {
+			w.prints(v, argAt(0))
+			if i > 0 {
+				out = concat(out, sep)
+			}
+			out = concat(out, v)
+		}
+		return []value{out}
+	case "getn", "maxn":
+		return []value{numV{text: "#t", digits: 4}}
+	}
+	w.callbacks(args, n)
+	return []value{unknownV{"the result of table." + fn}}
+}
+
+func (w *walker) mathFunc(fn string, args []value, n ast.PositionHolder) value {
+	var xs []numV
+	var texts []string
+	for i := range args {
+		x := w.toNum(w.nth(args, i))
+		t := x.text
+		if x.known {
+			t = formatNumber(x.v)
+		}
+		xs, texts = append(xs, x), append(texts, t)
+	}
+	out := numV{text: clipText("math." + fn + "(" + strings.Join(texts, ", ") + ")")}
+	for _, x := range xs {
+		out.digits = max(out.digits, x.digits)
+		out.frac = out.frac || x.frac
+	}
+	switch fn {
+	case "floor", "ceil":
+		out.frac = false
+	case "min", "max", "abs", "fmod", "modf":
+	case "huge":
+	default:
+		out.digits, out.frac = 0, false
+	}
+	return out
+}
+
+func (w *walker) stringFunc(fn string, args []value, n ast.PositionHolder, argAt func(int) ast.PositionHolder) []value {
+	arg := func(i int) value { return w.nth(args, i) }
+	one := func(v value) []value { return []value{v} }
+	s, isLiteral := isLit(arg(0))
+	var texts []string
+	for i := 1; i < len(args); i++ {
+		if m, ok := args[i].(manyV); ok {
+			_ = m
+			texts = append(texts, "...")
+			continue
+		}
+		texts = append(texts, exprOf(pieces(arg(i))))
+	}
+	path := clipText(":" + fn + "(" + strings.Join(texts, ", ") + ")")
+	switch fn {
+	case "format":
+		return one(w.format(args, argAt))
+	case "len":
+		if isLiteral {
+			return one(numV{known: true, v: float64(len(s))})
+		}
+		return one(numV{text: "#s", digits: 4})
+	case "sub":
+		return one(w.sub(arg(0), arg(1), arg(2), path))
+	case "lower", "upper":
+		if isLiteral {
+			if fn == "lower" {
+				return one(lit(strings.ToLower(s)))
+			}
+			return one(lit(strings.ToUpper(s)))
+		}
+		return one(part(arg(0), path))
+	case "rep":
+		if x := w.toNum(arg(1)); isLiteral && x.known && x.v >= 0 && x.v*float64(len(s)) < 4096 {
+			return one(lit(strings.Repeat(s, int(x.v))))
+		}
+		return one(part(arg(0), path))
+	case "gmatch", "gfind":
+		return one(iterV{over: arg(0), match: true})
+	case "byte":
+		return one(manyV{elem: numV{text: "a byte", digits: 3}})
+	case "char":
+		return one(unknownV{"bytes made by string.char"})
+	case "find":
+		v := part(arg(0), path)
+		return []value{join(nilV{}, numV{text: "a position", digits: 4}), numV{text: "a position", digits: 4}, manyV{elem: v}}
+	case "match":
+		v := join(part(arg(0), path), nilV{})
+		return []value{v, manyV{elem: v}}
+	case "gsub":
+		w.callbacks(args[min(2, len(args)):], n)
+		if t, ok := arg(2).(*tableV); ok {
+			_ = t
+		}
+		pat, okP := isLit(arg(1))
+		rep, okR := isLit(arg(2))
+		if isLiteral && okP && okR && !strings.ContainsAny(pat, "^$()%.[]*+-?") && !strings.Contains(rep, "%") {
+			return []value{lit(strings.ReplaceAll(s, pat, rep)), numV{text: "a count", digits: 4}}
+		}
+		return []value{part(arg(0), path), numV{text: "a count", digits: 4}}
+	case "dump":
+		return one(unknownV{"a function's code"})
+	}
+	return one(part(arg(0), path))
+}
+
+// sub keeps what is sure of string.sub: a prefix taken from literal bytes, or
+// bytes cut off a literal end.
+func (w *walker) sub(v, from, to value, path string) value {
+	f, t := w.toNum(from), numV{known: true, v: -1}
+	if !isNil(to) {
+		t = w.toNum(to)
+	}
+	var out value
+	for _, a := range alternatives(v) {
+		s, ok := a.(strV)
+		if !ok || !f.known || !t.known {
+			out = join(out, part(a, path))
+			continue
+		}
+		ps := w.t.spelled(s.ps)
+		i, j := int(f.v), int(t.v)
+		switch {
+		case len(ps) == 1 && ps[0].kind == pLit:
+			out = join(out, lit(luaSub(ps[0].text, i, j)))
+		case i == 1 && j < 0 && ps[len(ps)-1].kind == pLit && len(ps[len(ps)-1].text) >= -j-1:
+			last := ps[len(ps)-1]
+			last.text = last.text[:len(last.text)+j+1]
+			cut := append(slices.Clone(ps[:len(ps)-1]), last)
+			if last.text == "" {
+				cut = cut[:len(cut)-1]
+			}
+			out = join(out, strV{cut})
+		case i == 1 && j > 0 && ps[0].kind == pLit && len(ps[0].text) >= j:
+			out = join(out, lit(ps[0].text[:j]))
+		default:
+			out = join(out, part(a, path))
+		}
+	}
+	return out
+}
+
+func luaSub(s string, i, j int) string {
+	n := len(s)
+	if i < 0 {
+		i = max(n+i+1, 1)
+	} else if i == 0 {
+		i = 1
+	}
+	if j < 0 {
+		j = n + j + 1
+	}
+	j = min(j, n)
+	if i > j {
+		return ""
+	}
+	return s[i-1 : j]
+}
+
+// format is string.format with a format that is known.
+func (w *walker) format(args []value, argAt func(int) ast.PositionHolder) value {
+	f, ok := isLit(w.nth(args, 0))
+	if !ok {
+		return unknownV{"string.format with a format that is not known"}
+	}
+	var out value = lit("")
+	next := 1
+	for f != "" {
+		i := strings.IndexByte(f, '%')
+		if i < 0 || i+1 >= len(f) {
+			return concat(out, lit(f))
+		}
+		out = concat(out, lit(f[:i]))
+		f = f[i+1:]
+		j := strings.IndexFunc(f, func(r rune) bool { return r == '%' || r|0x20 >= 'a' && r|0x20 <= 'z' })
+		if j < 0 {
+			return concat(out, lit("%"+f))
+		}
+		verb, flags := f[j], f[:j]
+		f = f[j+1:]
+		if verb == '%' {
+			out = concat(out, lit("%"))
+			continue
+		}
+		v := w.nth(args, next)
+		switch {
+		case verb == 's' && flags == "":
+			w.prints(v, argAt(next))
+			out = concat(out, w.str(v))
+		case verb == 'd' && flags == "":
+			if n := w.toNum(v); n.known {
+				out = concat(out, lit(formatNumber(n.v)))
+			} else if n.ps != nil {
+				out = concat(out, strV{n.ps})
+			} else {
+				out = concat(out, strV{[]piece{{kind: pNum, text: n.text}}})
+			}
+		default:
+			p := piece{kind: pNum, text: exprOf(pieces(v))}
+			if ps := pieces(v); len(ps) == 1 && ps[0].kind != pLit && ps[0].kind != pUnknown && ps[0].kind != pNum {
+				p = ps[0]
+				p.path += ":format('%" + flags + string(verb) + "')"
+			}
+			out = concat(out, strV{[]piece{p}})
+		}
+		next++
+	}
+	return out
+}
+
+// storeCall is redis.call or redis.pcall.
+func (w *walker) storeCall(name string, args []value, e *ast.FuncCallExpr, n ast.PositionHolder) []value {
+	var sources []string
+	if e != nil && e.Receiver == nil {
+		for _, a := range e.Args {
+			sources = append(sources, text(a))
+		}
+	}
+	cmd := w.nth(args, 0)
+	rest := w.from(args, 1)
+	if len(args) == 0 {
+		w.find(FindUnknownCommand, n, name+" without a command")
+		return []value{unknownV{"a call without a command"}}
+	}
+	if len(sources) > 0 {
+		sources = sources[1:]
+	}
+	pcall := name == "redis.pcall"
+	alts := alternatives(cmd)
+	if len(alts) == 1 {
+		return []value{w.emit(alts[0], rest, sources, pcall, n)}
+	}
+	var arms []arm
+	var out value
+	for _, c := range alts {
+		if isNil(c) {
+			continue
+		}
+		label := ""
+		if l, ok := isLit(c); ok {
+			label = "the command is " + strings.ToUpper(l)
+		}
+		arms = append(arms, arm{label, func() { out = join(out, w.emit(c, rest, sources, pcall, n)) }})
+	}
+	if len(arms) == 0 {
+		return []value{unknownV{"a call without a command"}}
+	}
+	w.branch(w.line(n), arms...)
+	if out == nil {
+		out = unknownV{"a reply"}
+	}
+	return []value{out}
+}
+
+// emit adds a step, and returns its reply.
+func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n ast.PositionHolder) value {
+	w.steps++
+	p := w.src.pos(n)
+	s := &Step{Line: int(p.line), Col: int(p.col), Pcall: pcall, Keys: []Key{}}
+	name, known := isLit(cmd)
+	ops := make([]scripts.Operand, len(args))
+	s.literal = make([]string, len(args))
+	for i, a := range args {
+		if m, ok := a.(manyV); ok {
+			_ = m
+			ops[i] = scripts.Operand{Many: true}
+			continue
+		}
+		if l, ok := isLit(a); ok {
+			ops[i] = scripts.Operand{Text: l, Known: true}
+			s.literal[i] = l
+		}
+	}
+	source := func(i int) string {
+		if i < len(sources) {
+			return sources[i]
+		}
+		return ""
+	}
+	var uses []scripts.KeyArg
+	switch c := scripts.LookupCommand(name, ops); {
+	case !known:
+		s.Command, s.Unknown = "?", "the command is "+exprOf(pieces(cmd))
+		s.Write = true
+		uses = anyKeys(ops)
+	case c == nil:
+		s.Command, s.Unknown = strings.ToUpper(name), "no such command"
+		s.Write = true
+		uses = anyKeys(ops)
+	default:
+		s.spec = c
+		s.Command = strings.ToUpper(strings.ReplaceAll(c.Name, "|", " "))
+		s.Write = c.Writes()
+		uses = c.Keys(ops)
+		if len(uses) == 0 && len(args) == 0 && len(c.Specs) > 0 {
+			s.Unknown = "called without its keys"
+		}
+	}
+	for _, u := range uses {
+		v := args[u.Arg]
+		many := false
+		if m, ok := v.(manyV); ok {
+			v, many = w.elemOf(m), true
+		}
+		keys := w.keysOf(v, source(u.Arg))
+		for i := range keys {
+			k := &keys[i]
+			k.Arg, k.Many, k.Maybe, k.Channel, k.SortPattern, k.Access = u.Arg+1, many, u.Maybe, u.Channel, u.Pattern, u.Access
+			s.access |= u.Access
+			s.Keys = append(s.Keys, *k)
+		}
+	}
+	w.add(&Block{Kind: BlockStep, Line: s.Line, Step: s})
+	return w.result(s, args)
+}
+
+// anyKeys takes every operand that is not spelled out for a possible key.
+func anyKeys(ops []scripts.Operand) []scripts.KeyArg {
+	var out []scripts.KeyArg
+	for i, o := range ops {
+		if !o.Known {
+			out = append(out, scripts.KeyArg{Arg: i, Access: scripts.AccessRead | scripts.AccessWrite, Maybe: true})
+		}
+	}
+	return out
+}
+
+// result is the reply of a step as a value.
+func (w *walker) result(s *Step, args []value) value {
+	p := piece{kind: pReply, cmd: s.Command}
+	for _, k := range s.Keys {
+		if !k.Channel {
+			p.of = k.Pattern
+			break
+		}
+	}
+	var fields []string
+	switch s.Command {
+	case "HGET", "HMGET":
+		for i := 1; i < len(s.literal); i++ {
+			f := s.literal[i]
+			if f == "" {
+				f = "?"
+			}
+			fields = append(fields, f)
+		}
+		p.field = strings.Join(fields, "\x00")
+	}
+	return strV{[]piece{p}}
+}

@@ -1,0 +1,636 @@
+package trace
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// eval is the value of an expression, the first where it has several.
+func (w *walker) eval(e ast.Expr) value {
+	w.depth++
+	defer func() { w.depth-- }()
+	if w.depth > maxDepth {
+		w.tooDeep(e)
+		return unknownV{"nested too deep"}
+	}
+	if w.dead || !w.spend(e, 1) {
+		return unknownV{"not followed"}
+	}
+	switch e := e.(type) {
+	case *ast.NilExpr:
+		return nilV{}
+	case *ast.TrueExpr:
+		return boolV{true}
+	case *ast.FalseExpr:
+		return boolV{false}
+	case *ast.NumberExpr:
+		return numberLit(e.Value)
+	case *ast.StringExpr:
+		return lit(e.Value)
+	case *ast.Comma3Expr:
+		return w.nth(w.varargs(), 0)
+	case *ast.IdentExpr:
+		return w.name(e)
+	case *ast.AttrGetExpr:
+		return w.getIndex(w.eval(e.Object), w.eval(e.Key), e)
+	case *ast.TableExpr:
+		return w.table(e)
+	case *ast.FuncCallExpr:
+		return w.nth(w.call(e), 0)
+	case *ast.LogicalOpExpr:
+		return w.logical(e)
+	case *ast.RelationalOpExpr:
+		return w.compare(e)
+	case *ast.StringConcatOpExpr:
+		l, r := w.eval(e.Lhs), w.eval(e.Rhs)
+		w.prints(l, e.Lhs)
+		w.prints(r, e.Rhs)
+		return concat(l, r)
+	case *ast.ArithmeticOpExpr:
+		return w.arith(e)
+	case *ast.UnaryMinusOpExpr:
+		n := w.toNum(w.eval(e.Expr))
+		if n.known {
+			return numV{known: true, v: -n.v}
+		}
+		return numV{text: "-" + n.text, digits: n.digits, frac: n.frac}
+	case *ast.UnaryNotOpExpr:
+		if is, known := truth(w.eval(e.Expr)); known {
+			return boolV{!is}
+		}
+		return unknownV{"a condition"}
+	case *ast.UnaryLenOpExpr:
+		return w.length(e)
+	case *ast.FunctionExpr:
+		return &funcV{e, "function", w.scope}
+	}
+	return unknownV{"an expression of no known kind"}
+}
+
+func numberLit(s string) value {
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		return numV{known: true, v: f}
+	}
+	if n, err := strconv.ParseUint(s, 0, 64); err == nil {
+		return numV{known: true, v: float64(n)}
+	}
+	return numV{text: s}
+}
+
+// standard holds the global names that a script finds on a server.
+var standard = map[string]bool{
+	"redis": true, "server": true, "string": true, "table": true, "math": true, "cjson": true, "cmsgpack": true,
+	"struct": true, "bit": true, "os": true, "coroutine": true, "debug": true, "assert": true, "collectgarbage": true, "error": true,
+	"getfenv": true, "getmetatable": true, "ipairs": true, "load": true, "loadstring": true, "next": true, "pairs": true, "pcall": true,
+	"rawequal": true, "rawget": true, "rawset": true, "select": true, "setfenv": true, "setmetatable": true, "tonumber": true,
+	"tostring": true, "type": true, "unpack": true, "xpcall": true, "_VERSION": true, "_G": true, "gcinfo": true, "newproxy": true,
+}
+
+func (w *walker) name(e *ast.IdentExpr) value {
+	if c := w.scope.lookup(e.Value); c != nil {
+		if c.v == nil {
+			return nilV{}
+		}
+		return c.v
+	}
+	if c := w.globals[e.Value]; c != nil {
+		return c.v
+	}
+	if standard[e.Value] {
+		return builtinV{strings.Replace(e.Value, "server", "redis", 1)}
+	}
+	w.find(FindGlobalVariable, e, "reads the global "+e.Value+", which a server does not have")
+	return unknownV{"the global " + e.Value}
+}
+
+func (w *walker) table(e *ast.TableExpr) value {
+	c := &content{fields: map[string]value{}}
+	for i, f := range e.Fields {
+		if f.Key != nil {
+			k := w.eval(f.Key)
+			c = c.with(k, w.eval(f.Value))
+			continue
+		}
+		if i == len(e.Fields)-1 {
+			vs := w.list([]ast.Expr{f.Value})
+			for _, v := range vs {
+				if m, ok := v.(manyV); ok {
+					// {unpack(KEYS)}, {...}: a copy of the list it came from.
+					if m.t != nil && m.from == 1 && len(c.arr) == 0 && len(e.Fields) == 1 {
+						if src, ok := m.t.c.v.(*content); ok {
+							c = &content{base: src.base, arr: src.arr, rest: src.rest, fields: map[string]value{}}
+							continue
+						}
+					}
+					c.rest = join(c.rest, w.elemOf(m))
+					continue
+				}
+				c.arr = append(c.arr, v)
+			}
+			continue
+		}
+		c.arr = append(c.arr, w.eval(f.Value))
+	}
+	if len(c.arr) > maxItems {
+		for _, v := range c.arr {
+			c.rest = join(c.rest, v)
+		}
+		c.arr = nil
+	}
+	return &tableV{&cell{v: c}}
+}
+
+// with is the content with one item set.
+func (c *content) with(k, v value) *content {
+	out := *c
+	if n, ok := k.(numV); ok {
+		i := 0
+		switch {
+		case n.known && n.v == math.Trunc(n.v):
+			i = int(n.v)
+		case n.lenOf != nil && n.plus == 1 && c.rest == nil && c.base == pLit:
+			i = len(c.arr) + 1
+		}
+		switch {
+		case i >= 1 && i <= len(c.arr):
+			out.arr = slices.Clone(c.arr)
+			out.arr[i-1] = v
+			return &out
+		case i == len(c.arr)+1 && c.rest == nil && len(c.arr) < maxItems && c.base == pLit:
+			out.arr = append(slices.Clone(c.arr), v)
+			return &out
+		}
+		out.rest = join(c.rest, v)
+		return &out
+	}
+	if l, ok := isLit(k); ok {
+		out.fields = make(map[string]value, len(c.fields)+1)
+		for f, x := range c.fields {
+			out.fields[f] = x
+		}
+		out.fields[l] = v
+		if len(out.fields) <= maxItems {
+			return &out
+		}
+		out.fields = c.fields
+	}
+	if a, ok := k.(altV); ok {
+		r := c
+		for _, x := range a.vs {
+			if _, ok := isLit(x); !ok {
+				r = nil
+				break
+			}
+		}
+		if r != nil {
+			for _, x := range a.vs {
+				old := r.get(x)
+				r = r.with(x, join(old, v))
+			}
+			return r
+		}
+	}
+	out.rest = join(c.rest, v)
+	out.keys = join(c.keys, k)
+	return &out
+}
+
+// get is the item at a key that is known, nil when there is none for sure.
+func (c *content) get(k value) value {
+	if n, ok := k.(numV); ok && n.known {
+		i := int(n.v)
+		if i >= 1 && i <= len(c.arr) {
+			return c.arr[i-1]
+		}
+		if c.base != pLit && i >= 1 {
+			return join(c.rest, item(c.base, i))
+		}
+		if c.rest != nil {
+			return join(c.rest, nilV{})
+		}
+		return nilV{}
+	}
+	if l, ok := isLit(k); ok {
+		if v, ok := c.fields[l]; ok {
+			return v
+		}
+		if c.base != pLit {
+			return nilV{}
+		}
+		if c.keys != nil {
+			return join(c.rest, nilV{})
+		}
+		return nilV{}
+	}
+	return nil
+}
+
+// anyItem is any item of a table.
+func (w *walker) anyItem(c *content, idx numV) value {
+	var out value
+	if c.base != pLit {
+		out = strV{[]piece{{kind: c.base, idx: idx.text, from: max(idx.from, 1), to: idx.to}}}
+	}
+	for _, v := range c.arr {
+		out = join(out, v)
+	}
+	for _, k := range sortedKeys(c.fields) {
+		out = join(out, c.fields[k])
+	}
+	out = join(out, c.rest)
+	if out == nil {
+		return nilV{}
+	}
+	return out
+}
+
+func sortedKeys(m map[string]value) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (w *walker) getIndex(obj, key value, n ast.PositionHolder) value {
+	if a, ok := obj.(altV); ok {
+		var out value
+		for _, o := range a.vs {
+			if !isNil(o) {
+				out = join(out, w.getIndex(o, key, n))
+			}
+		}
+		if out == nil {
+			return unknownV{"an index of nil"}
+		}
+		return out
+	}
+	if a, ok := key.(altV); ok {
+		var out value
+		for _, k := range a.vs {
+			if !isNil(k) {
+				out = join(out, w.getIndex(obj, k, n))
+			}
+		}
+		if out == nil {
+			return nilV{}
+		}
+		return out
+	}
+	switch o := obj.(type) {
+	case *tableV:
+		c, ok := o.c.v.(*content)
+		if !ok {
+			return unknownV{"a table that is not followed"}
+		}
+		if v := c.get(key); v != nil {
+			if c.base == pKeys && n != nil {
+				w.useKey(v, n)
+			}
+			return v
+		}
+		idx := w.toNum(key)
+		if l := idx; l.lenOf == o && l.plus == 0 && c.base == pLit && c.rest == nil && len(c.arr) > 0 {
+			return c.arr[len(c.arr)-1]
+		}
+		v := w.anyItem(c, idx)
+		if c.base == pKeys && n != nil {
+			w.useKey(v, n)
+		}
+		if c.base == pLit {
+			v = join(v, nilV{})
+		}
+		return v
+	case builtinV:
+		if l, ok := isLit(key); ok {
+			if o.name == "_G" {
+				return w.name(&ast.IdentExpr{Value: l})
+			}
+			return builtinV{o.name + "." + l}
+		}
+		return unknownV{"an index of " + o.name}
+	case strV, numV:
+		if len(pieces(o)) == 1 && pieces(o)[0].kind == pLit {
+			if l, ok := isLit(key); ok {
+				return builtinV{"string." + l}
+			}
+		}
+		if l, ok := isLit(key); ok {
+			if _, isNum := key.(numV); isNum || !isName(l) {
+				return part(o, "["+l+"]")
+			}
+			return part(o, "."+l)
+		}
+		return element(o, w.toNum(key))
+	case errorV:
+		return o.msg
+	case statusV:
+		return lit(o.text)
+	case unknownV:
+		return unknownV{o.why}
+	}
+	return unknownV{"an index of a value that has none"}
+}
+
+func (w *walker) setIndex(obj, key, v value, n ast.PositionHolder) {
+	objs := alternatives(obj)
+	for _, o := range objs {
+		switch t := o.(type) {
+		case *tableV:
+			c, ok := t.c.v.(*content)
+			if !ok {
+				continue
+			}
+			w.spend(n, 1+len(c.arr)/16+len(c.fields)/4)
+			nc := c.with(key, v)
+			if len(objs) > 1 {
+				nc = joinContent(c, nc)
+			}
+			w.set(t.c, nc)
+		case builtinV:
+			if t.name == "_G" {
+				if l, ok := isLit(key); ok {
+					w.assignName(identAt(l, n), v)
+				}
+				continue
+			}
+			w.find(FindGlobalVariable, n, "changes the table "+t.name+", which a server refuses")
+		case unknownV:
+			if _, isFn := v.(*funcV); isFn {
+				w.note(n, "a function is stored in a value that is not known; calls of it are not followed")
+			}
+		}
+	}
+}
+
+func identAt(name string, n ast.PositionHolder) *ast.IdentExpr {
+	id := &ast.IdentExpr{Value: name}
+	id.SetLine(n.Line())
+	return id
+}
+
+// useKey records that the script reads KEYS[n].
+func (w *walker) useKey(v value, n ast.PositionHolder) {
+	p := w.src.pos(n)
+	for _, a := range alternatives(v) {
+		s, ok := a.(strV)
+		if !ok || len(s.ps) != 1 || s.ps[0].kind != pKeys {
+			continue
+		}
+		k := s.ps[0]
+		if k.n > 0 {
+			w.t.keyUses = append(w.t.keyUses, keyUse{k.n, int(p.line), int(p.col)})
+		} else if k.to > 0 {
+			w.t.keyUses = append(w.t.keyUses, keyUse{k.to, int(p.line), int(p.col)})
+		}
+	}
+}
+
+func (w *walker) logical(e *ast.LogicalOpExpr) value {
+	l := w.eval(e.Lhs)
+	if w.dead || w.over {
+		return unknownV{"not followed"}
+	}
+	isAnd := e.Operator == "and"
+	if is, known := truth(l); known {
+		if is == isAnd {
+			return w.eval(e.Rhs)
+		}
+		return l
+	}
+	cond := text(e.Lhs)
+	if !isAnd {
+		cond = negation(e.Lhs)
+	}
+	var r value
+	w.branch(w.line(e), arm{cond, func() { r = w.eval(e.Rhs) }}, arm{"", nil})
+	var out value
+	for _, v := range alternatives(l) {
+		is, known := truth(v)
+		switch {
+		case isAnd && known && is, !isAnd && known && !is:
+			continue
+		case isAnd && !known:
+			v = nilV{}
+		case !isAnd && !known:
+			if u, ok := v.(unknownV); ok && u.why == "a condition" {
+				v = boolV{true}
+			}
+		}
+		out = join(out, v)
+	}
+	return join(out, r)
+}
+
+func (w *walker) compare(e *ast.RelationalOpExpr) value {
+	l, r := w.eval(e.Lhs), w.eval(e.Rhs)
+	if e.Operator != "==" && e.Operator != "~=" {
+		return unknownV{"a condition"}
+	}
+	eq, known := false, false
+	a, okA := isLit(l)
+	b, okB := isLit(r)
+	if okA && okB {
+		_, na := l.(numV)
+		_, nb := r.(numV)
+		eq, known = na == nb && a == b, true
+	}
+	_, nilA := l.(nilV)
+	_, nilB := r.(nilV)
+	switch {
+	case nilA && nilB:
+		eq, known = true, true
+	case nilA && okB, nilB && okA:
+		eq, known = false, true
+	}
+	if !known {
+		return unknownV{"a condition"}
+	}
+	return boolV{eq == (e.Operator == "==")}
+}
+
+func (w *walker) length(e *ast.UnaryLenOpExpr) value {
+	v := w.eval(e.Expr)
+	n := numV{text: "#" + text(e.Expr), digits: 4}
+	switch v := v.(type) {
+	case *tableV:
+		if c, ok := v.c.v.(*content); ok {
+			if c.base == pLit && c.rest == nil {
+				return numV{known: true, v: float64(len(c.arr)), lenOf: v}
+			}
+			n.lenOf = v
+		}
+	case strV:
+		if l, ok := isLit(v); ok {
+			return numV{known: true, v: float64(len(l))}
+		}
+	}
+	return n
+}
+
+// toNum is a value in arithmetic.
+func (w *walker) toNum(v value) numV {
+	switch v := v.(type) {
+	case numV:
+		return v
+	case strV:
+		if l, ok := isLit(v); ok {
+			if n, ok := numberLit(strings.TrimSpace(l)).(numV); ok && n.known {
+				return n
+			}
+			return numV{text: quote(l)}
+		}
+		return numV{text: exprOf(v.ps), ps: v.ps, digits: w.digitsOf(v.ps)}
+	case altV:
+		var texts []string
+		n := numV{}
+		for _, a := range v.vs {
+			if isNil(a) {
+				continue
+			}
+			x := w.toNum(a)
+			n.digits, n.frac = max(n.digits, x.digits), n.frac || x.frac
+			if x.known {
+				x.text = formatNumber(x.v)
+			}
+			texts = append(texts, x.text)
+		}
+		n.text = strings.Join(texts, " or ")
+		return n
+	case unknownV:
+		return numV{text: "?"}
+	}
+	return numV{text: "?"}
+}
+
+// digitsOf estimates how many whole digits a number out of a reply or an
+// argument has: only the server's clock is known, and what a header says to
+// be Unix milliseconds.
+func (w *walker) digitsOf(ps []piece) int {
+	if len(ps) != 1 {
+		return 0
+	}
+	p := ps[0]
+	if p.kind == pReply && p.cmd == "TIME" {
+		switch p.path {
+		case "[1]":
+			return 10
+		case "[2]":
+			return 6
+		}
+	}
+	if a := w.t.arg(p); a != nil && p.path == "" && strings.Contains(strings.ToLower(a.About), "unix ms") {
+		return 13
+	}
+	return 0
+}
+
+func (w *walker) arith(e *ast.ArithmeticOpExpr) value {
+	l, r := w.toNum(w.eval(e.Lhs)), w.toNum(w.eval(e.Rhs))
+	if l.known && r.known {
+		switch e.Operator {
+		case "+":
+			return numV{known: true, v: l.v + r.v, lenOf: l.lenOf, plus: l.plus + int(r.v)}
+		case "-":
+			return numV{known: true, v: l.v - r.v}
+		case "*":
+			return numV{known: true, v: l.v * r.v}
+		case "/":
+			return numV{known: true, v: l.v / r.v}
+		case "%":
+			return numV{known: true, v: l.v - math.Floor(l.v/r.v)*r.v}
+		case "^":
+			return numV{known: true, v: math.Pow(l.v, r.v)}
+		}
+	}
+	digits := func(n numV) int {
+		if n.known {
+			return len(strconv.FormatFloat(math.Abs(math.Trunc(n.v)), 'f', -1, 64))
+		}
+		return n.digits
+	}
+	dl, dr := digits(l), digits(r)
+	n := numV{frac: l.frac || r.frac}
+	txt := func(n numV) string {
+		if n.known {
+			return formatNumber(n.v)
+		}
+		return n.text
+	}
+	n.text = clipText(txt(l) + " " + e.Operator + " " + txt(r))
+	switch e.Operator {
+	case "+", "-":
+		n.digits = max(dl, dr)
+		if dl == 0 && !l.known || dr == 0 && !r.known {
+			// One side says nothing: the sum is at least about as long.
+			n.digits = max(l.digits, r.digits)
+		}
+		if r.known && r.v == math.Trunc(r.v) && math.Abs(r.v) < 1e6 {
+			d := int(r.v)
+			if e.Operator == "-" {
+				d = -d
+			}
+			n.lenOf, n.plus = l.lenOf, l.plus+d
+			if l.from > 0 {
+				n.from = max(l.from+d, 1)
+			}
+			if l.to > 0 {
+				n.to = l.to + d
+			}
+		}
+	case "*":
+		if l.digits > 0 || r.digits > 0 {
+			n.digits = dl + dr
+			if l.known {
+				n.digits = dr + int(math.Round(math.Log10(math.Max(math.Abs(l.v), 1))))
+			}
+			if r.known {
+				n.digits = dl + int(math.Round(math.Log10(math.Max(math.Abs(r.v), 1))))
+			}
+		}
+	case "/":
+		n.frac = true
+		n.digits = dl
+		if r.known && r.v != 0 {
+			n.digits = max(dl-int(math.Round(math.Log10(math.Abs(r.v)))), 0)
+		}
+	case "%":
+		n.digits = dr
+	}
+	return n
+}
+
+func clipText(s string) string {
+	if len(s) > maxText {
+		return s[:maxText] + "..."
+	}
+	return s
+}
+
+// prints says when a number loses digits by being made a string.
+func (w *walker) prints(v value, at ast.PositionHolder) {
+	for _, a := range alternatives(v) {
+		n, ok := a.(numV)
+		if !ok || n.ps != nil {
+			continue
+		}
+		switch {
+		case n.known:
+			f, err := strconv.ParseFloat(formatNumber(n.v), 64)
+			if err != nil || f != n.v {
+				w.find(FindNumberFormat, at, "a server's Lua prints the number "+strconv.FormatFloat(n.v, 'f', -1, 64)+" with 14 digits, as "+formatNumber(n.v)+"; use string.format('%.0f', n)")
+			} else if math.Abs(n.v) >= 1e15 {
+				w.find(FindNumberFormat, at, "a server's Lua prints the number "+strconv.FormatFloat(n.v, 'f', -1, 64)+" as "+formatNumber(n.v)+"; use string.format('%.0f', n)")
+			}
+		case n.digits > 14:
+			w.find(FindNumberFormat, at, "a number of about "+strconv.Itoa(n.digits)+" digits ("+n.text+") is printed with 14; use string.format('%.0f', n)")
+		case n.frac && n.digits >= 10:
+			w.find(FindNumberFormat, at, "a fractional number ("+n.text+") is printed with 14 digits; use math.floor or string.format")
+		}
+	}
+}

@@ -1,0 +1,582 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+)
+
+// The bounds on a script. A server's parser gives up at 200 levels of
+// nesting; ours must never be led deeper than that.
+const (
+	MaxSource  = 2 << 20 // bytes
+	MaxNesting = 190     // brackets, blocks and chains of operators that bind to the right
+)
+
+type tokenKind uint8
+
+const (
+	tkName tokenKind = iota
+	tkKeyword
+	tkNumber
+	tkString
+	tkOp
+)
+
+type token struct {
+	kind      tokenKind
+	newline   bool // the first on its line
+	off, end  int32
+	line, col int32
+}
+
+type comment struct {
+	line, col int
+	off       int
+	text      string // without the dashes and brackets
+}
+
+// source is a script cut into tokens. The parser's nodes carry only lines, so
+// it is given every token on a line of its own, and a line is a position.
+type source struct {
+	text     string
+	shebang  string
+	tokens   []token
+	comments []comment
+	lineTok  []int32 // index of the first token on each line that the parser sees
+	open     []opener
+	balance  *Error // the first bracket or block that closes nothing or the wrong one
+}
+
+type opener struct {
+	tok  int
+	word string // what it is: "(", "function", "if"
+	want string // what closes it
+	do   bool   // for and while: their do is still to come
+}
+
+func (s *source) str(i int) string { return s.text[s.tokens[i].off:s.tokens[i].end] }
+
+// pos returns the token where a node begins.
+func (s *source) pos(n ast.PositionHolder) token {
+	l := n.Line() - 1
+	if l < 0 || l >= len(s.lineTok) || len(s.tokens) == 0 {
+		return token{line: 1, col: 1}
+	}
+	return s.tokens[s.lineTok[l]]
+}
+
+func (s *source) errAt(kind Kind, off, line, col int, format string, args ...any) *Error {
+	return &Error{Kind: kind, Off: min(off, len(s.text)), Line: line, Col: col, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (s *source) errTok(kind Kind, t token, format string, args ...any) *Error {
+	return s.errAt(kind, int(t.off), int(t.line), int(t.col), format, args...)
+}
+
+var keywords = map[string]bool{
+	"and": true, "break": true, "do": true, "else": true, "elseif": true, "end": true, "false": true,
+	"for": true, "function": true, "if": true, "in": true, "local": true, "nil": true, "not": true,
+	"or": true, "repeat": true, "return": true, "then": true, "true": true, "until": true, "while": true,
+}
+
+// scanner cuts a script into tokens as Lua 5.1 does.
+type scanner struct {
+	*source
+	i, line, start int // offset, line, and offset where the line starts
+	fresh          bool
+}
+
+func scan(text string) (*source, *Error) {
+	s := &scanner{source: &source{text: text}, line: 1, fresh: true}
+	s.tokens = make([]token, 0, len(text)/4)
+	if len(text) > MaxSource {
+		return s.source, s.errAt(KindSize, MaxSource, 1, 1, "script is %d bytes, at most %d are read", len(text), MaxSource)
+	}
+	if strings.HasPrefix(text, "#!") {
+		s.skipLine()
+		s.shebang = text[:s.i]
+	}
+	for {
+		if err := s.blank(); err != nil {
+			return s.source, err
+		}
+		if s.i >= len(text) {
+			break
+		}
+		t := token{off: int32(s.i), line: int32(s.line), col: int32(s.i - s.start + 1), newline: s.fresh}
+		s.fresh = false
+		if err := s.token(&t); err != nil {
+			return s.source, err
+		}
+		t.end = int32(s.i)
+		s.tokens = append(s.tokens, t)
+	}
+	return s.source, s.nesting()
+}
+
+func (s *scanner) skipLine() {
+	for s.i < len(s.text) && s.text[s.i] != '\n' && s.text[s.i] != '\r' {
+		s.i++
+	}
+}
+
+// newline passes a line break; \r\n and \n\r are one.
+func (s *scanner) newline() {
+	c := s.text[s.i]
+	s.i++
+	if s.i < len(s.text) && (s.text[s.i] == '\n' || s.text[s.i] == '\r') && s.text[s.i] != c {
+		s.i++
+	}
+	s.line++
+	s.start = s.i
+	s.fresh = true
+}
+
+func (s *scanner) err(off int, format string, args ...any) *Error {
+	return s.errAt(KindSyntax, off, s.line, max(off-s.start, 0)+1, format, args...)
+}
+
+// blank passes white space and comments.
+func (s *scanner) blank() *Error {
+	for s.i < len(s.text) {
+		switch c := s.text[s.i]; {
+		case c == '\n' || c == '\r':
+			s.newline()
+		case c == ' ' || c == '\t' || c == '\v' || c == '\f':
+			s.i++
+		case c == '-' && strings.HasPrefix(s.text[s.i:], "--"):
+			cm := comment{line: s.line, col: s.i - s.start + 1, off: s.i}
+			s.i += 2
+			if n := s.bracket(); n >= 0 {
+				at := s.i
+				if !s.long(n) {
+					return s.errAt(KindSyntax, cm.off, cm.line, cm.col, "found the end of the file in a comment, want %q", "]"+strings.Repeat("=", n)+"]")
+				}
+				cm.text = s.text[at+n+2 : s.i-n-2]
+			} else {
+				at := s.i
+				s.skipLine()
+				cm.text = s.text[at:s.i]
+			}
+			s.comments = append(s.comments, cm)
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// bracket returns the level of the long bracket that opens here, or -1.
+func (s *scanner) bracket() int {
+	j := s.i
+	if j >= len(s.text) || s.text[j] != '[' {
+		return -1
+	}
+	for j++; j < len(s.text) && s.text[j] == '='; j++ {
+	}
+	if j < len(s.text) && s.text[j] == '[' {
+		return j - s.i - 1
+	}
+	return -1
+}
+
+// long passes a long bracket of level n.
+func (s *scanner) long(n int) bool {
+	s.i += n + 2
+	for s.i < len(s.text) {
+		switch c := s.text[s.i]; {
+		case c == '\n' || c == '\r':
+			fresh := s.fresh
+			s.newline()
+			s.fresh = fresh
+		case c == ']' && s.closes(n):
+			s.i += n + 2
+			return true
+		default:
+			s.i++
+		}
+	}
+	return false
+}
+
+func (s *scanner) closes(n int) bool {
+	end := s.i + n + 1
+	if end >= len(s.text) || s.text[end] != ']' {
+		return false
+	}
+	return strings.Count(s.text[s.i+1:end], "=") == n
+}
+
+func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+
+func (s *scanner) token(t *token) *Error {
+	c := s.text[s.i]
+	at := func(n int) byte {
+		if s.i+n < len(s.text) {
+			return s.text[s.i+n]
+		}
+		return 0
+	}
+	switch {
+	case isLetter(c):
+		from := s.i
+		for s.i < len(s.text) && (isLetter(s.text[s.i]) || isDigit(s.text[s.i])) {
+			s.i++
+		}
+		t.kind = tkName
+		if keywords[s.text[from:s.i]] {
+			t.kind = tkKeyword
+		}
+	case isDigit(c) || c == '.' && isDigit(at(1)):
+		t.kind = tkNumber
+		return s.number()
+	case c == '"' || c == '\'':
+		t.kind = tkString
+		return s.quoted(c)
+	case c == '[' && s.bracket() >= 0:
+		t.kind = tkString
+		n, from, line, col := s.bracket(), s.i, s.line, s.i-s.start+1
+		if !s.long(n) {
+			return s.errAt(KindSyntax, from, line, col, "found the end of the file in a string, want %q", "]"+strings.Repeat("=", n)+"]")
+		}
+	default:
+		t.kind = tkOp
+		n := 1
+		switch {
+		case strings.HasPrefix(s.text[s.i:], "..."):
+			n = 3
+		case strings.HasPrefix(s.text[s.i:], ".."), (c == '=' || c == '~' || c == '<' || c == '>') && at(1) == '=':
+			n = 2
+		case c == ':' && at(1) == ':':
+			return s.err(s.i, "found a label, and Lua 5.1 has none")
+		case strings.IndexByte("+-*/%^#<>=(){}[];:,.", c) < 0:
+			return s.err(s.i, "found %q, which begins nothing in Lua 5.1", s.text[s.i:s.i+1])
+		}
+		s.i += n
+	}
+	return nil
+}
+
+func (s *scanner) number() *Error {
+	from := s.i
+	for s.i < len(s.text) {
+		c := s.text[s.i]
+		if (c == '+' || c == '-') && s.i > from && s.text[s.i-1]|0x20 == 'e' && !strings.HasPrefix(s.text[from:], "0x") && !strings.HasPrefix(s.text[from:], "0X") {
+			s.i++
+			continue
+		}
+		if !isDigit(c) && !isLetter(c) && c != '.' {
+			break
+		}
+		s.i++
+	}
+	if n := s.text[from:s.i]; !isNumber(n) {
+		return s.err(from, "found %q, want a number", n)
+	}
+	return nil
+}
+
+func isNumber(n string) bool {
+	digits := func(n string) string { return strings.TrimLeft(n, "0123456789") }
+	if len(n) > 1 && n[0] == '0' && n[1]|0x20 == 'x' {
+		return len(n) > 2 && strings.Trim(n[2:], "0123456789abcdefABCDEF") == ""
+	}
+	rest := digits(n)
+	if strings.HasPrefix(rest, ".") {
+		rest = digits(rest[1:])
+	}
+	if rest == "" {
+		return true
+	}
+	if rest[0]|0x20 != 'e' {
+		return false
+	}
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest[1:], "-"), "+")
+	return rest != "" && digits(rest) == ""
+}
+
+func (s *scanner) quoted(q byte) *Error {
+	from, line, col := s.i, s.line, s.i-s.start+1
+	for s.i++; s.i < len(s.text); {
+		switch c := s.text[s.i]; c {
+		case q:
+			s.i++
+			return nil
+		case '\n', '\r':
+			return s.errAt(KindSyntax, from, line, col, "found the end of the line in a string, want %q", string(q))
+		case '\\':
+			s.i++
+			if s.i < len(s.text) && (s.text[s.i] == '\n' || s.text[s.i] == '\r') {
+				s.newline()
+				s.fresh = false
+			} else if s.i < len(s.text) {
+				if n, w := decimalEscape(s.text[s.i:]); w > 0 && n > 255 {
+					return s.err(s.i-1, "found the escape \\%d, want at most \\255", n)
+				}
+				s.i++
+			}
+		default:
+			s.i++
+		}
+	}
+	return s.errAt(KindSyntax, from, line, col, "found the end of the file in a string, want %q", string(q))
+}
+
+func decimalEscape(s string) (n, width int) {
+	for width < 3 && width < len(s) && isDigit(s[width]) {
+		n = n*10 + int(s[width]-'0')
+		width++
+	}
+	return n, width
+}
+
+// unquote returns the bytes of a string token.
+func unquote(lit string) []byte {
+	if lit[0] == '[' {
+		n := strings.IndexByte(lit[1:], '[') + 2
+		body := lit[n : len(lit)-n]
+		if len(body) > 1 && (body[:2] == "\r\n" || body[:2] == "\n\r") {
+			body = body[2:]
+		} else if len(body) > 0 && (body[0] == '\n' || body[0] == '\r') {
+			body = body[1:]
+		}
+		return []byte(strings.ReplaceAll(body, "\r\n", "\n"))
+	}
+	body := lit[1 : len(lit)-1]
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); i++ {
+		c := body[i]
+		if c != '\\' || i+1 >= len(body) {
+			out = append(out, c)
+			continue
+		}
+		i++
+		if n, w := decimalEscape(body[i:]); w > 0 {
+			out = append(out, byte(n))
+			i += w - 1
+			continue
+		}
+		switch c = body[i]; c {
+		case '\r', '\n':
+			if i+1 < len(body) && (body[i+1] == '\n' || body[i+1] == '\r') && body[i+1] != c {
+				i++
+			}
+			c = '\n'
+		default:
+			if k := strings.IndexByte("abfnrtv", c); k >= 0 {
+				c = "\a\b\f\n\r\t\v"[k]
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// nesting walks the tokens with a stack of what is open, and refuses depth
+// before the parser sees it. Operators that bind to the right nest as well: a
+// server counts each .. of a chain as a level.
+func (s *source) nesting() *Error {
+	run, sum := 0, 0
+	var runs []int
+	for i, t := range s.tokens {
+		w := s.str(i)
+		if t.kind == tkString || t.kind == tkNumber {
+			continue
+		}
+		if t.kind == tkName {
+			if w == "goto" && i+1 < len(s.tokens) && s.tokens[i+1].kind == tkName && !s.tokens[i+1].newline {
+				return s.errTok(KindSyntax, t, "found goto, and Lua 5.1 has none")
+			}
+			continue
+		}
+		switch w {
+		case "(", "[", "{", "function", "repeat", "if", "for", "while", "do":
+			if w == "do" && len(s.open) > 0 && s.open[len(s.open)-1].do {
+				s.open[len(s.open)-1].do = false
+				run = 0
+				continue
+			}
+			want := "end"
+			switch w {
+			case "(":
+				want = ")"
+			case "[":
+				want = "]"
+			case "{":
+				want = "}"
+			case "repeat":
+				want = "until"
+			}
+			s.open = append(s.open, opener{i, w, want, w == "for" || w == "while"})
+			runs = append(runs, run)
+			sum += run
+			run = 0
+		case ")", "]", "}", "end", "until":
+			if n := len(s.open); n > 0 && s.open[n-1].want == w {
+				run = runs[n-1]
+				sum -= run
+				if w == "end" || w == "until" {
+					run = 0
+				}
+				s.open, runs = s.open[:n-1], runs[:n-1]
+				continue
+			}
+			if s.balance == nil {
+				if n := len(s.open); n > 0 {
+					o := s.open[n-1]
+					s.balance = s.errTok(KindSyntax, t, "found %q, want %q to close %q of line %d", w, o.want, o.word, s.tokens[o.tok].line)
+				} else {
+					s.balance = s.errTok(KindSyntax, t, "found %q, which closes nothing", w)
+				}
+			}
+		case "..", "^", "not", "#":
+			run++
+		case "-":
+			if i > 0 && !s.endsOperand(i-1) {
+				run++
+			}
+		case ".", ":", "+", "*", "/", "%":
+		default:
+			run = 0
+		}
+		if len(s.open)+sum+run > MaxNesting {
+			return s.errTok(KindNesting, t, "nested deeper than %d levels, and a server refuses at 200", MaxNesting)
+		}
+	}
+	return nil
+}
+
+func (s *source) endsOperand(i int) bool {
+	t := s.tokens[i]
+	switch t.kind {
+	case tkName, tkNumber, tkString:
+		return true
+	}
+	switch s.str(i) {
+	case ")", "]", "}", "end", "nil", "true", "false", "...":
+		return true
+	}
+	return false
+}
+
+// parse hands the tokens to the parser, one a line, and translates its errors.
+func (s *source) parse() ([]ast.Stmt, *Error) {
+	var b bytes.Buffer
+	b.Grow(len(s.text) + len(s.tokens))
+	s.lineTok = make([]int32, 0, len(s.tokens)+1)
+	for i, t := range s.tokens {
+		w := s.str(i)
+		// A call's parenthesis on a new line is ambiguous, which the parser
+		// tells from the line break: there it must see the script's own.
+		if i > 0 && w == "(" && !t.newline && s.str(i-1) == ")" {
+			b.WriteByte(' ')
+		} else {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			s.lineTok = append(s.lineTok, int32(i))
+		}
+		switch {
+		case t.kind == tkString:
+			requote(&b, unquote(w))
+		case t.kind == tkName && w == "goto":
+			b.WriteString("goto_") // a plain name in Lua 5.1
+		default:
+			b.WriteString(w)
+		}
+	}
+	stmts, err := parse.Parse(&b, "")
+	if err == nil {
+		if stmts == nil {
+			stmts = []ast.Stmt{}
+		}
+		return stmts, nil
+	}
+	return nil, s.syntaxError(err)
+}
+
+func requote(b *bytes.Buffer, v []byte) {
+	b.WriteByte('"')
+	for _, c := range v {
+		if c == '\n' || c == '\r' || c == '"' || c == '\\' {
+			fmt.Fprintf(b, "\\%03d", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	b.WriteByte('"')
+}
+
+func (s *source) syntaxError(err error) *Error {
+	line := 0
+	msg := ""
+	if pe, ok := err.(*parse.Error); ok {
+		line = pe.Pos.Line
+		if strings.HasPrefix(pe.Message, "ambiguous") {
+			msg = pe.Message
+		}
+	}
+	if line <= 0 || line > len(s.lineTok) {
+		return s.errEOF()
+	}
+	i := int(s.lineTok[line-1])
+	if msg == "" && i+1 < len(s.tokens) && line < len(s.lineTok) && int(s.lineTok[line]) > i+1 {
+		i++ // two tokens share the line, and the parser stopped at the second
+	}
+	t := s.tokens[i]
+	if msg != "" {
+		return s.errTok(KindSyntax, t, "%s", msg)
+	}
+	if s.balance != nil && s.balance.Off <= int(t.off) {
+		return s.balance
+	}
+	w := s.str(i)
+	if len(w) > 40 {
+		w = w[:40] + "..."
+	}
+	prev := ""
+	if i > 0 {
+		prev = " after " + fmt.Sprintf("%q", clip(s.str(i-1)))
+	}
+	what := ""
+	switch {
+	case t.kind == tkOp && w == "=" && i > 0 && s.tokens[i-1].kind == tkOp:
+		what = ", want a name or an index before an assignment"
+	case t.kind == tkKeyword && (w == "end" || w == "until" || w == "else" || w == "elseif") && i > 0 && !s.endsOperand(i-1) && s.tokens[i-1].kind == tkOp:
+		what = ", want a value"
+	case t.kind == tkName && i > 0 && s.tokens[i-1].kind == tkName:
+		what = `, want "=", a call or an operator`
+	}
+	if len(s.open) > 0 && what == "" && i == len(s.tokens)-1 {
+		return s.errEOF()
+	}
+	return s.errTok(KindSyntax, t, "found %q%s%s", w, prev, what)
+}
+
+func clip(w string) string {
+	if len(w) > 24 {
+		return w[:24] + "..."
+	}
+	return w
+}
+
+func (s *source) errEOF() *Error {
+	if s.balance != nil {
+		return s.balance
+	}
+	off, line, col := len(s.text), 1, 1
+	if n := len(s.tokens); n > 0 {
+		t := s.tokens[n-1]
+		off, line, col = int(t.end), int(t.line), int(t.col+t.end-t.off)
+	}
+	if n := len(s.open); n > 0 {
+		o := s.open[n-1]
+		return s.errAt(KindSyntax, off, line, col, "found the end of the file, want %q to close %q of line %d", o.want, o.word, s.tokens[o.tok].line)
+	}
+	return s.errAt(KindSyntax, off, line, col, "found the end of the file in the middle of a statement")
+}
