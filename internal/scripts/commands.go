@@ -357,3 +357,15 @@ func indexCommands() (map[string]*Command, map[string][]*Command) {
 	}
 	return byName, subs
 }
+
+// CommandNames returns the names of all commands, in order and without
+// subcommands.
+func CommandNames() []string {
+	var out []string
+	for i := range commandTable {
+		if name := commandTable[i].Name; !strings.Contains(name, "|") {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -132,7 +132,7 @@ func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.P
 	case "redis.call", "redis.pcall":
 		return w.storeCall(name, args, e, n)
 	case "redis.error_reply":
-		w.refusal(n, arg(0))
+		w.refusal(n, arg(0), false)
 		return one(errorV{arg(0)})
 	case "redis.status_reply":
 		if l, ok := isLit(arg(0)); ok {
@@ -146,10 +146,10 @@ func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.P
 		v := arg(0)
 		if t, ok := v.(*tableV); ok {
 			if c, ok := t.c.v.(*content); ok && c.fields["err"] != nil {
-				w.refusal(n, c.fields["err"])
+				w.refusal(n, c.fields["err"], false)
 			}
 		} else {
-			w.refusal(n, v)
+			w.refusal(n, v, true)
 		}
 		w.add(&Block{Kind: BlockRaise, Line: w.line(n)})
 		if w.tries == 0 {
@@ -160,7 +160,7 @@ func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.P
 		if is, known := truth(arg(0)); !known || !is {
 			if msg := arg(1); !isNil(msg) {
 				w.branch(w.line(n), arm{"assertion fails", func() {
-					w.refusal(n, msg)
+					w.refusal(n, msg, true)
 					w.add(&Block{Kind: BlockRaise, Line: w.line(n)})
 					if w.tries == 0 {
 						w.dead = true

@@ -1,7 +1,73 @@
 package trace
 
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/echomq/emqctl/internal/scripts"
+)
+
 // FindingKind is the stable name of a kind of finding.
 type FindingKind string
+
+// The kinds of findings.
+const (
+	FindUndeclaredKey      FindingKind = "undeclared-key"
+	FindUnknownKey         FindingKind = "unknown-key"
+	FindUnregisteredKey    FindingKind = "unregistered-key"
+	FindDerivedKey         FindingKind = "derived-key"
+	FindKeysIndex          FindingKind = "keys-index"
+	FindUnusedKey          FindingKind = "unused-key"
+	FindHashTag            FindingKind = "hash-tag"
+	FindReplyMismatch      FindingKind = "reply-mismatch"
+	FindRefusalMismatch    FindingKind = "refusal-mismatch"
+	FindRefusalClass       FindingKind = "refusal-class"
+	FindWriteBeforeRefusal FindingKind = "write-before-refusal"
+	FindUnknownCommand     FindingKind = "unknown-command"
+	FindNoScript           FindingKind = "noscript-command"
+	FindNumberFormat       FindingKind = "number-format"
+	FindGlobalVariable     FindingKind = "global-variable"
+	FindNotFollowed        FindingKind = "not-followed"
+	FindSyntax             FindingKind = "syntax"
+	FindHeader             FindingKind = "header"
+	FindInclude            FindingKind = "include"
+)
+
+// KindDoc is one kind of finding with what it means.
+type KindDoc struct {
+	Kind  FindingKind
+	About string
+}
+
+// Kinds returns every kind of finding with one line on each: what help and
+// the documents are made from.
+func Kinds() []KindDoc {
+	return []KindDoc{
+		{FindUndeclaredKey, "a key that is neither in KEYS nor made from one: spelled out, from an argument that is no declared base, or out of a reply"},
+		{FindUnknownKey, "a key of which nothing can be told, so that nobody can say it is declared"},
+		{FindUnregisteredKey, "a key made from a declared root, but not by the registered grammar"},
+		{FindDerivedKey, "a key that is made in the script and not passed in KEYS (only under the strict law)"},
+		{FindKeysIndex, "KEYS[n] beyond what the header, or the number at the end of the file name, declares"},
+		{FindUnusedKey, "a declared key that no command touches (a key of role base is exempt)"},
+		{FindHashTag, "a key built so that its hash tag differs from that of the declared keys"},
+		{FindReplyMismatch, "the header and the body disagree on a reply"},
+		{FindRefusalMismatch, "the header and the body disagree on a refusal"},
+		{FindRefusalClass, "a refusal whose text does not open with a class word in capitals"},
+		{FindWriteBeforeRefusal, "a refusal after a write: the write stays"},
+		{FindUnknownCommand, "a call of a command that no server has"},
+		{FindNoScript, "a call of a command that a server refuses inside a script"},
+		{FindNumberFormat, "a number that a server's Lua prints with 14 digits, and so wrongly"},
+		{FindGlobalVariable, "a global variable, which a server refuses"},
+		{FindNotFollowed, "a part of the script that cannot be followed; keys it touches may be missing"},
+		{FindSyntax, "the script is not Lua 5.1"},
+		{FindHeader, "the script's header does not parse"},
+		{FindInclude, "an included file is missing, or includes itself"},
+	}
+}
 
 // Finding is something a script should not do.
 type Finding struct {
@@ -11,9 +77,402 @@ type Finding struct {
 	Message string      `json:"message"`
 }
 
-// The kinds of findings.
-const (
-	FindGlobalVariable FindingKind = "global-variable"
-	FindNumberFormat   FindingKind = "number-format"
-	FindUnknownCommand FindingKind = "unknown-command"
-)
+// Law says how strictly keys must be declared.
+type Law struct {
+	// Strict is the law's short form: only KEYS[n]. Otherwise a key may also be
+	// derived from a declared root by the registered grammar.
+	Strict bool
+	// Allow names kinds that are not reported.
+	Allow []FindingKind
+}
+
+// FindingOf makes a finding of an error of [Of].
+func FindingOf(e *Error) Finding {
+	kind := FindSyntax
+	if e.Kind == KindInclude {
+		kind = FindInclude
+	}
+	return Finding{kind, max(e.Line, 1), max(e.Col, 1), e.Msg}
+}
+
+// Findings judges a trace by the law. They are sorted by position, and what a
+// comment allows ("-- emqctl:allow KIND, KIND", on the line or the line before)
+// is left out.
+func (t *Trace) Findings(law Law) []Finding {
+	j := &judge{t: t, law: law, out: slices.Clone(t.extra)}
+	for _, n := range t.Notes {
+		j.add(FindNotFollowed, n.Line, n.Col, "%s", n.Message)
+	}
+	for i := range t.Steps {
+		j.step(&t.Steps[i])
+	}
+	j.indexes()
+	j.contract()
+	for _, r := range t.Refusals {
+		if r.Class == "" && !r.Raised && (r.Literal || strings.HasPrefix(r.Text, "'")) {
+			j.add(FindRefusalClass, r.Line, r.Col, "refusal %q does not open with a class word in capitals and a blank", r.Text)
+		}
+	}
+	j.writes(t.Body, nil)
+	return j.sorted()
+}
+
+type judge struct {
+	t   *Trace
+	law Law
+	out []Finding
+}
+
+func (j *judge) add(kind FindingKind, line, col int, format string, args ...any) {
+	j.out = append(j.out, Finding{kind, max(line, 1), max(col, 1), fmt.Sprintf(format, args...)})
+}
+
+func (j *judge) sorted() []Finding {
+	slices.SortStableFunc(j.out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Message, b.Message))
+	})
+	allowed := j.t.allowed()
+	out := []Finding{}
+	for i, f := range j.out {
+		if i > 0 && f == j.out[i-1] || slices.Contains(j.law.Allow, f.Kind) || allowed[f.Line][f.Kind] {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// allowed reads the comments that allow, by line.
+func (t *Trace) allowed() map[int]map[FindingKind]bool {
+	out := map[int]map[FindingKind]bool{}
+	for _, c := range t.source.comments {
+		_, list, ok := strings.Cut(c.text, "emqctl:allow")
+		if !ok || list == "" || list[0] != ' ' && list[0] != '\t' {
+			continue
+		}
+		for _, k := range strings.Split(list, ",") {
+			f := strings.Fields(k)
+			if len(f) == 0 {
+				break
+			}
+			for _, line := range []int{c.line, c.line + 1} {
+				if out[line] == nil {
+					out[line] = map[FindingKind]bool{}
+				}
+				out[line][FindingKind(f[0])] = true
+			}
+			if len(f) > 1 {
+				break // a reason follows
+			}
+		}
+	}
+	return out
+}
+
+func (j *judge) step(s *Step) {
+	switch {
+	case s.Command == "?":
+		j.add(FindNotFollowed, s.Line, s.Col, "%s, which is not known before the script runs", s.Unknown)
+	case s.Unknown != "" && s.spec == nil:
+		msg := "no server has the command " + s.Command
+		if n := nearest(s.Command); n != "" {
+			msg += ", did you mean " + n + "?"
+		}
+		j.add(FindUnknownCommand, s.Line, s.Col, "%s", msg)
+	case s.spec != nil && s.spec.Flags&scripts.NoScript != 0:
+		j.add(FindNoScript, s.Line, s.Col, "a server refuses %s inside a script", s.Command)
+	}
+	for _, k := range s.Keys {
+		if k.Maybe && s.Command != "?" {
+			continue
+		}
+		j.key(s, k)
+	}
+}
+
+func (j *judge) key(s *Step, k Key) {
+	what := "key"
+	if k.Channel {
+		what = "channel"
+	}
+	if j.law.Strict && k.Origin == Derived {
+		j.add(FindDerivedKey, s.Line, s.Col, "%s %s of %s is derived from %s and not passed in KEYS", what, k.Pattern, s.Command, strings.Join(k.From, ", "))
+	}
+	if k.Channel {
+		return // the law is about keys
+	}
+	switch k.Origin {
+	case Literal:
+		j.add(FindUndeclaredKey, s.Line, s.Col, "key %q of %s is spelled out in the script, want it in KEYS", k.Pattern, s.Command)
+	case Data:
+		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is a whole key out of a reply (%s), want it in KEYS", k.Expr, s.Command, strings.Join(k.From, ", "))
+	case Unknown:
+		j.add(FindUnknownKey, s.Line, s.Col, "nothing can be told of the key of %s: %s", s.Command, k.Reason)
+	case Derived:
+		j.derived(s, k)
+	}
+	j.tag(s, k)
+}
+
+func (j *judge) derived(s *Step, k Key) {
+	r, _ := root(k.pieces)
+	switch r.kind {
+	case pKeys:
+	case pArgv:
+		if a := j.t.arg(r); a != nil && a.Base != "" && r.path == "" && k.pieces[0] == r {
+			break
+		}
+		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is made from ARGV[%s], which is no declared base", k.Expr, s.Command, r.index())
+		return
+	case pReply:
+		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is made from a reply (%s) and no declared key", k.Expr, s.Command, j.t.sourceOf(r))
+		return
+	default:
+		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is made from no declared key (%s)", k.Expr, s.Command, j.t.sourceOf(r))
+		return
+	}
+	if suffix, ok := strings.CutPrefix(k.Pattern, "emq:{q}:"); ok && j.t.Verb != nil && !strings.Contains(suffix, "<?>") && !j.t.registered(suffix) {
+		j.add(FindUnregisteredKey, s.Line, s.Col, "key %s of %s is of no registered type", k.Pattern, s.Command)
+	}
+}
+
+// tag finds keys that a cluster may put in another slot than the declared.
+func (j *judge) tag(s *Step, k Key) {
+	if k.Origin != Derived && k.Origin != Literal {
+		return
+	}
+	declared := ""
+	if v := j.t.Verb; v != nil {
+		for _, d := range v.Keys {
+			if tag := tagOf(d.Pattern); tag != "" {
+				declared = tag
+				break
+			}
+		}
+	}
+	r, ok := root(k.pieces)
+	lead := ""
+	if k.pieces[0].kind == pLit {
+		lead = k.pieces[0].text
+	}
+	switch {
+	case !ok: // a literal
+		if tag := tagOf(lead); declared != "" && tag != declared {
+			j.add(FindHashTag, s.Line, s.Col, "key %q has the hash tag %q, the declared keys have {%s}", lead, tag, declared)
+		}
+	case strings.Contains(lead, "{"):
+		if r.kind == pKeys || declared != "" {
+			j.add(FindHashTag, s.Line, s.Col, "key %s has a brace before %s, so its hash tag is not that of the declared keys", k.Expr, exprOf([]piece{r}))
+		}
+	case r.kind == pKeys && r.path == "":
+		// A tag behind a key that has none of its own.
+		pats := j.t.keyPatterns(r)
+		for _, p := range k.pieces {
+			if p.kind == pLit && tagOf(p.text) != "" && (len(pats) == 0 || tagOf(pats[0]) == "") {
+				j.add(FindHashTag, s.Line, s.Col, "key %s gets the hash tag %q unless %s has one of its own", k.Expr, tagOf(p.text), exprOf([]piece{r}))
+				return
+			}
+		}
+	}
+}
+
+// tagOf is the text between the first { and the } that follows it.
+func tagOf(s string) string {
+	_, rest, ok := strings.Cut(s, "{")
+	if !ok {
+		return ""
+	}
+	tag, _, ok := strings.Cut(rest, "}")
+	if !ok {
+		return ""
+	}
+	return tag
+}
+
+// declaredKeys is how many KEYS are declared, and by what; -1 when nothing
+// says, or when they repeat.
+func (t *Trace) declaredKeys() (n int, by string) {
+	if t.Verb != nil {
+		for _, k := range t.Verb.Keys {
+			if k.Repeated {
+				return -1, ""
+			}
+			n = max(n, k.N)
+		}
+		return n, "the header"
+	}
+	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(t.Path, "\\", "/")), ".lua")
+	if i := strings.LastIndexByte(name, '-'); i >= 0 && name != path.Base(t.Path) {
+		if n, err := strconv.Atoi(name[i+1:]); err == nil && n >= 0 && n < 1000 {
+			return n, "the file name"
+		}
+	}
+	return -1, ""
+}
+
+func (j *judge) indexes() {
+	n, by := j.t.declaredKeys()
+	if n >= 0 {
+		for _, u := range j.t.keyUses {
+			if u.n > n {
+				j.add(FindKeysIndex, u.line, u.col, "KEYS[%d] is read, and %s declares %d", u.n, by, n)
+			}
+		}
+	}
+	if j.t.keysAll || len(j.t.Notes) > 0 {
+		return
+	}
+	if v := j.t.Verb; v != nil {
+		for _, k := range v.Keys {
+			if k.Role != "base" && !j.t.keysSeen[k.N] {
+				j.add(FindUnusedKey, k.Line, 1, "KEYS[%d] (%s) is declared, and no command touches it", k.N, k.Name)
+			}
+		}
+		return
+	}
+	for i := 1; i <= n; i++ {
+		if !j.t.keysSeen[i] {
+			j.add(FindUnusedKey, 1, 1, "KEYS[%d] is declared by %s, and no command touches it", i, by)
+		}
+	}
+}
+
+// contract compares the header's replies and refusals with the body's.
+func (j *judge) contract() {
+	v := j.t.Verb
+	if v == nil {
+		return
+	}
+	for _, r := range j.t.Replies {
+		if r.Literal && !slices.ContainsFunc(v.Returns, func(h scripts.Return) bool { return plain(h.Value) == plain(r.Value) }) {
+			j.add(FindReplyMismatch, r.Line, r.Col, "the body returns %s, and the header does not say so", r.Value)
+		}
+	}
+	other := slices.ContainsFunc(j.t.Replies, func(r Reply) bool { return !r.Literal })
+	for _, h := range v.Returns {
+		if !other && !slices.ContainsFunc(j.t.Replies, func(r Reply) bool { return plain(h.Value) == plain(r.Value) }) {
+			j.add(FindReplyMismatch, h.Line, 1, "the header says the reply %s, and the body never returns it", h.Value)
+		}
+	}
+	for _, r := range j.t.Refusals {
+		if r.Literal && !r.Raised && !slices.ContainsFunc(v.Refusals, func(h scripts.Refusal) bool { return h.Text == r.Text }) {
+			j.add(FindRefusalMismatch, r.Line, r.Col, "the body refuses with %q, and the header does not say so", r.Text)
+		}
+	}
+	for _, h := range v.Refusals {
+		if !slices.ContainsFunc(j.t.Refusals, func(r Refusal) bool { return r.Text == h.Text || !r.Literal }) {
+			j.add(FindRefusalMismatch, h.Line, 1, "the header says the refusal %q, and the body never makes it", h.Text)
+		}
+	}
+}
+
+// plain is a reply's text without quotes and blanks, to compare.
+func plain(s string) string {
+	s = strings.Trim(strings.TrimSpace(s), "'\"`")
+	return strings.ReplaceAll(s, " ", "")
+}
+
+// writes walks the tree with the first write that may have happened, and
+// finds refusals behind it. It returns the write at the end of b, and whether
+// the end is reached.
+func (j *judge) writes(b *Block, w *Step) (*Step, bool) {
+	switch b.Kind {
+	case BlockStep:
+		if w == nil && b.Step.Write {
+			w = b.Step
+		}
+		return w, true
+	case BlockRefusal:
+		if w != nil {
+			j.add(FindWriteBeforeRefusal, b.Line, b.Col, "refusal %q comes after %s of line %d has written", b.Text, w.Command, w.Line)
+		}
+		return w, true
+	case BlockReturn, BlockBreak, BlockRaise:
+		return w, false
+	case BlockBranch:
+		var out *Step
+		live := false
+		for _, a := range b.Blocks {
+			if x, ok := j.writes(a, w); ok {
+				live = true
+				if out == nil {
+					out = x
+				}
+			}
+		}
+		return out, live
+	}
+	out, live := j.seq(b, w)
+	switch b.Kind {
+	case BlockLoop:
+		if w == nil && out != nil {
+			j.seq(b, out) // once more, with what the first pass wrote
+		}
+		return out, true
+	case BlockCall, BlockOnce, BlockTry:
+		// Left early by return, break or error: what was written so far counts.
+		return cmp.Or(out, firstWrite(b, w)), true
+	}
+	return out, live
+}
+
+func (j *judge) seq(b *Block, w *Step) (*Step, bool) {
+	for _, c := range b.Blocks {
+		var live bool
+		if w, live = j.writes(c, w); !live {
+			return w, false
+		}
+	}
+	return w, true
+}
+
+// firstWrite is the first write in a block, unless one came before it.
+func firstWrite(b *Block, w *Step) *Step {
+	if w != nil {
+		return w
+	}
+	if b.Kind == BlockStep && b.Step.Write {
+		return b.Step
+	}
+	for _, c := range b.Blocks {
+		if s := firstWrite(c, nil); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// nearest is the command closest to a name that is none.
+func nearest(name string) string {
+	best, bestN := "", 3
+	for _, c := range scripts.CommandNames() {
+		if n := distance(strings.ToLower(name), c); n < bestN {
+			best, bestN = strings.ToUpper(c), n
+		}
+	}
+	return best
+}
+
+// distance is the number of edits between two short words.
+func distance(a, b string) int {
+	if len(a) > 32 || len(b) > 32 {
+		return 99
+	}
+	row := make([]int, len(b)+1)
+	for i := range row {
+		row[i] = i
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		for k := 1; k <= len(b); k++ {
+			cost := diag
+			if a[i-1] != b[k-1] {
+				cost++
+			}
+			diag = row[k]
+			row[k] = min(cost, row[k]+1, row[k-1]+1)
+		}
+	}
+	return row[len(b)]
+}

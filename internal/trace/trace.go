@@ -79,6 +79,7 @@ type Refusal struct {
 	Class   string `json:"class"`
 	Text    string `json:"text"`
 	Literal bool   `json:"literal"`
+	Raised  bool   `json:"raised"` // by error(...): a server puts its own class word first
 	Line    int    `json:"line"`
 	Col     int    `json:"col"`
 }
@@ -146,6 +147,7 @@ type Block struct {
 	Kind   BlockKind
 	Text   string // the condition of an arm, the head of a loop, the name of a call
 	Line   int
+	Col    int
 	Blocks []*Block
 	Step   *Step
 	Once   bool   // of a loop: it runs at least one time

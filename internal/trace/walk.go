@@ -773,7 +773,7 @@ func (w *walker) reply(s *ast.ReturnStmt, vs []value) {
 		case *tableV:
 			c := v.c.v.(*content)
 			if msg, ok := c.fields["err"]; ok {
-				w.refusal(s, msg)
+				w.refusal(s, msg, false)
 				continue
 			}
 			if msg, ok := c.fields["ok"]; ok {
@@ -815,10 +815,10 @@ type (
 	statusV struct{ text string }
 )
 
-func (w *walker) refusal(n ast.PositionHolder, msg value) {
+func (w *walker) refusal(n ast.PositionHolder, msg value, raised bool) {
 	p := w.src.pos(n)
 	for _, m := range alternatives(msg) {
-		r := Refusal{Line: int(p.line), Col: int(p.col)}
+		r := Refusal{Raised: raised, Line: int(p.line), Col: int(p.col)}
 		if l, ok := isLit(m); ok {
 			r.Text, r.Literal = strings.TrimPrefix(l, "-"), true
 		} else {
@@ -837,7 +837,7 @@ func (w *walker) refusal(n ast.PositionHolder, msg value) {
 		if !dup {
 			w.t.Refusals = append(w.t.Refusals, r)
 		}
-		w.add(&Block{Kind: BlockRefusal, Text: r.Text, Line: r.Line})
+		w.add(&Block{Kind: BlockRefusal, Text: r.Text, Line: r.Line, Col: r.Col})
 	}
 }
 
