@@ -458,7 +458,7 @@ func (w *walker) unpack(t, from, to value, n ast.PositionHolder) []value {
 	case unknownV:
 		return []value{manyV{elem: t}}
 	}
-	return []value{manyV{elem: part(t, "[i]")}}
+	return []value{manyV{elem: w.plus(t, part(t, "[i]"))}}
 }
 
 func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt func(int) ast.PositionHolder) []value {
@@ -472,6 +472,10 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 		for _, t := range alternatives(arg(0)) {
 			tab, ok := t.(*tableV)
 			if !ok {
+				w.put(t, arg(1))
+				if len(args) > 2 {
+					w.put(t, arg(2))
+				}
 				continue
 			}
 			if len(args) > 2 || many {
@@ -508,7 +512,7 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 					out = join(out, w.anyItem(c, numV{text: "#t"}))
 				}
 			} else {
-				out = join(out, part(t, "[#]"))
+				out = join(out, w.plus(t, part(t, "[#]")))
 			}
 		}
 		return []value{join(out, nilV{})}

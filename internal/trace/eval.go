@@ -322,11 +322,11 @@ func (w *walker) getIndex(obj, key value, n ast.PositionHolder) value {
 		}
 		if l, ok := isLit(key); ok {
 			if _, isNum := key.(numV); isNum || !isName(l) {
-				return part(o, "["+l+"]")
+				return w.plus(o, part(o, "["+l+"]"))
 			}
-			return part(o, "."+l)
+			return w.plus(o, part(o, "."+l))
 		}
-		return element(o, w.toNum(key))
+		return w.plus(o, element(o, w.toNum(key)))
 	case errorV:
 		return o.msg
 	case statusV:
@@ -360,12 +360,51 @@ func (w *walker) setIndex(obj, key, v value, n ast.PositionHolder) {
 				continue
 			}
 			w.find(FindGlobalVariable, n, "changes the table "+t.name+", which a server refuses")
+		case strV, numV:
+			w.put(t, v)
 		case unknownV:
 			if _, isFn := v.(*funcV); isFn {
 				w.note(n, "a function is stored in a value that is not known; calls of it are not followed")
 			}
 		}
 	}
+}
+
+// put remembers what is put into a table that is a reply or a decoded
+// argument, whoever holds it.
+func (w *walker) put(t, v value) {
+	p, ok := whole(t)
+	if !ok || isNil(v) {
+		return
+	}
+	if nv := join(w.added[p], v); !equal(nv, w.added[p]) {
+		if len(alternatives(nv)) > maxAlts {
+			nv = unknownV{"one of many values"}
+		}
+		w.added[p] = nv
+		w.grew = true
+	}
+}
+
+// plus is an item read from such a table: its own, or one that was put there.
+func (w *walker) plus(t, v value) value {
+	if len(w.added) == 0 {
+		return v
+	}
+	if p, ok := whole(t); ok {
+		return join(v, w.added[p])
+	}
+	return v
+}
+
+func whole(t value) (piece, bool) {
+	ps := pieces(t)
+	if len(ps) != 1 || ps[0].kind == pLit || ps[0].kind == pUnknown {
+		return piece{}, false
+	}
+	p := ps[0]
+	p.name = ""
+	return p, true
 }
 
 func identAt(name string, n ast.PositionHolder) *ast.IdentExpr {

@@ -50,6 +50,7 @@ type Step struct {
 	Keys    []Key    `json:"keys"`
 	When    []string `json:"when"`              // the conditions it stands under, outermost first
 	Loop    []string `json:"loop"`              // the loops it stands in, outermost first
+	Guards  []string `json:"guards,omitempty"`  // what must have held for the script not to end before it
 	Via     []int    `json:"via,omitempty"`     // lines of the calls of local functions that lead to it
 	Pcall   bool     `json:"pcall,omitempty"`   // an error of it does not end the script
 	Unknown string   `json:"unknown,omitempty"` // why the command is not known; a server raises
@@ -150,6 +151,7 @@ type Block struct {
 	Col    int
 	Blocks []*Block
 	Step   *Step
+	Ends   bool   // of an arm: what follows the branch is not reached from it
 	Once   bool   // of a loop: it runs at least one time
 	Target *Block // of again: the call it goes back to
 }
@@ -194,17 +196,18 @@ func Of(s Script) (*Trace, error) {
 func (t *Trace) flatten() {
 	t.Steps = []Step{}
 	t.Derived = []DerivedKey{}
-	var when, loop []string
+	var when, loop, guards []string
 	var via []int
 	var walk func(b *Block)
 	walk = func(b *Block) {
-		nw, nl, nv := len(when), len(loop), len(via)
+		nw, nl, nv, ng := len(when), len(loop), len(via), len(guards)
 		switch b.Kind {
 		case BlockStep:
 			s := b.Step
 			s.N = len(t.Steps) + 1
 			s.When = append([]string{}, when...)
 			s.Loop = append([]string{}, loop...)
+			s.Guards = append([]string(nil), guards...)
 			s.Via = append([]int(nil), via...)
 			t.Steps = append(t.Steps, *s)
 			for _, k := range s.Keys {
@@ -225,10 +228,32 @@ func (t *Trace) flatten() {
 		}
 		for _, c := range b.Blocks {
 			walk(c)
+			if g := guard(c); g != "" {
+				guards = append(guards, g)
+			}
 		}
-		when, loop, via = when[:nw], loop[:nl], via[:nv]
+		when, loop, via, guards = when[:nw], loop[:nl], via[:nv], guards[:ng]
 	}
 	walk(t.Body)
+}
+
+// guard is the condition that holds behind a branch of which only one arm
+// goes on.
+func guard(b *Block) string {
+	if b.Kind != BlockBranch {
+		return ""
+	}
+	text, live := "", 0
+	for _, a := range b.Blocks {
+		if !a.Ends {
+			text = a.Text
+			live++
+		}
+	}
+	if live != 1 || len(b.Blocks) < 2 {
+		return ""
+	}
+	return text
 }
 
 func (t *Trace) derive(k Key) {

@@ -41,6 +41,10 @@ type walker struct {
 	said    map[Finding]bool
 	tables  *tableV // KEYS
 	argv    *tableV
+	// added holds what the script puts into the tables that replies are. It
+	// only grows; grew tells a loop to go round again.
+	added map[piece]value
+	grew  bool
 }
 
 type change struct {
@@ -78,7 +82,7 @@ type loopCtx struct {
 func newWalker(t *Trace, src *source) *walker {
 	w := &walker{
 		t: t, src: src, scope: &scope{}, globals: map[string]*cell{},
-		body: &Block{Kind: BlockSeq}, noted: map[string]bool{}, said: map[Finding]bool{}, work: maxWork,
+		body: &Block{Kind: BlockSeq}, added: map[piece]value{}, noted: map[string]bool{}, said: map[Finding]bool{}, work: maxWork,
 	}
 	w.cur = w.body
 	w.tables = &tableV{&cell{v: &content{base: pKeys}}}
@@ -212,6 +216,7 @@ func (w *walker) branch(line int, arms ...arm) {
 		if a.run != nil {
 			a.run()
 		}
+		w.cur.Ends = w.dead
 		if !w.dead {
 			alive = true
 			ends = append(ends, w.state(mark))
@@ -254,7 +259,8 @@ func (w *walker) loop(text string, line int, once, endless bool, body func()) {
 		b := &Block{Kind: BlockLoop, Text: text, Line: line}
 		saved := w.cur
 		w.cur = b
-		steps := w.steps
+		steps, grown := w.steps, w.grew
+		w.grew = false
 		body()
 		w.cur = saved
 		var end []delta
@@ -264,7 +270,8 @@ func (w *walker) loop(text string, line int, once, endless bool, body func()) {
 		}
 		w.undo(lp.mark)
 		w.dead = false
-		changed := false
+		changed := w.grew
+		w.grew = w.grew || grown
 		for _, d := range end {
 			nv := d.v
 			switch {
@@ -674,7 +681,7 @@ func (w *walker) each(s *ast.GenericForStmt, head string, it iterV, over value) 
 	idx := numV{text: s.Names[0], from: 1}
 	t, ok := over.(*tableV)
 	if !ok {
-		v := element(over, idx)
+		v := w.plus(over, element(over, idx))
 		k := value(idx)
 		if it.pairs {
 			k = part(over, "[key]")
