@@ -790,7 +790,7 @@ func (w *walker) storeCall(name string, args []value, e *ast.FuncCallExpr, n ast
 func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n ast.PositionHolder) value {
 	w.steps++
 	p := w.src.pos(n)
-	s := &Step{Line: int(p.line), Col: int(p.col), Pcall: pcall, Keys: []Key{}}
+	s := &Step{at: int(p.line), Line: int(p.line), Col: int(p.col), Pcall: pcall, Keys: []Key{}}
 	name, known := isLit(cmd)
 	ops := make([]scripts.Operand, len(args))
 	s.literal = make([]string, len(args))

@@ -72,6 +72,7 @@ func Kinds() []KindDoc {
 // Finding is something a script should not do.
 type Finding struct {
 	Kind    FindingKind `json:"kind"`
+	File    string      `json:"file,omitempty"` // the included file that Line is of
 	Line    int         `json:"line"`
 	Col     int         `json:"col"`
 	Message string      `json:"message"`
@@ -92,7 +93,7 @@ func FindingOf(e *Error) Finding {
 	if e.Kind == KindInclude {
 		kind = FindInclude
 	}
-	return Finding{kind, max(e.Line, 1), max(e.Col, 1), e.Msg}
+	return Finding{Kind: kind, Line: max(e.Line, 1), Col: max(e.Col, 1), Message: e.Msg}
 }
 
 // Findings judges a trace by the law. They are sorted by position, and what a
@@ -105,6 +106,9 @@ func (t *Trace) Findings(law Law) []Finding {
 	}
 	for i := range t.Steps {
 		j.step(&t.Steps[i])
+	}
+	for i := range j.t.Steps {
+		j.step(&j.t.Steps[i])
 	}
 	j.indexes()
 	j.contract()
@@ -124,7 +128,7 @@ type judge struct {
 }
 
 func (j *judge) add(kind FindingKind, line, col int, format string, args ...any) {
-	j.out = append(j.out, Finding{kind, max(line, 1), max(col, 1), fmt.Sprintf(format, args...)})
+	j.out = append(j.out, Finding{Kind: kind, Line: max(line, 1), Col: max(col, 1), Message: fmt.Sprintf(format, args...)})
 }
 
 func (j *judge) sorted() []Finding {
@@ -136,6 +140,12 @@ func (j *judge) sorted() []Finding {
 	for i, f := range j.out {
 		if i > 0 && f == j.out[i-1] || slices.Contains(j.law.Allow, f.Kind) || allowed[f.Line][f.Kind] {
 			continue
+		}
+		if p, line := j.t.included.At(f.Line); p != "" {
+			f.Line = line
+			if p != j.t.Path {
+				f.File = p
+			}
 		}
 		out = append(out, f)
 	}
@@ -172,15 +182,15 @@ func (t *Trace) allowed() map[int]map[FindingKind]bool {
 func (j *judge) step(s *Step) {
 	switch {
 	case s.Command == "?":
-		j.add(FindNotFollowed, s.Line, s.Col, "%s, which is not known before the script runs", s.Unknown)
+		j.add(FindNotFollowed, s.at, s.Col, "%s, which is not known before the script runs", s.Unknown)
 	case s.Unknown != "" && s.spec == nil:
 		msg := "no server has the command " + s.Command
 		if n := nearest(s.Command); n != "" {
 			msg += ", did you mean " + n + "?"
 		}
-		j.add(FindUnknownCommand, s.Line, s.Col, "%s", msg)
+		j.add(FindUnknownCommand, s.at, s.Col, "%s", msg)
 	case s.spec != nil && s.spec.Flags&scripts.NoScript != 0:
-		j.add(FindNoScript, s.Line, s.Col, "a server refuses %s inside a script", s.Command)
+		j.add(FindNoScript, s.at, s.Col, "a server refuses %s inside a script", s.Command)
 	}
 	for _, k := range s.Keys {
 		if k.Maybe && s.Command != "?" {
@@ -196,18 +206,18 @@ func (j *judge) key(s *Step, k Key) {
 		what = "channel"
 	}
 	if j.law.Strict && k.Origin == Derived {
-		j.add(FindDerivedKey, s.Line, s.Col, "%s %s of %s is derived from %s and not passed in KEYS", what, k.Pattern, s.Command, strings.Join(k.From, ", "))
+		j.add(FindDerivedKey, s.at, s.Col, "%s %s of %s is derived from %s and not passed in KEYS", what, k.Pattern, s.Command, strings.Join(k.From, ", "))
 	}
 	if k.Channel {
 		return // the law is about keys
 	}
 	switch k.Origin {
 	case Literal:
-		j.add(FindUndeclaredKey, s.Line, s.Col, "key %q of %s is spelled out in the script, want it in KEYS", k.Pattern, s.Command)
+		j.add(FindUndeclaredKey, s.at, s.Col, "key %q of %s is spelled out in the script, want it in KEYS", k.Pattern, s.Command)
 	case Data:
-		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is a whole key out of a reply (%s), want it in KEYS", k.Expr, s.Command, strings.Join(k.From, ", "))
+		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is a whole key out of a reply (%s), want it in KEYS", k.Expr, s.Command, strings.Join(k.From, ", "))
 	case Unknown:
-		j.add(FindUnknownKey, s.Line, s.Col, "nothing can be told of the key of %s: %s", s.Command, k.Reason)
+		j.add(FindUnknownKey, s.at, s.Col, "nothing can be told of the key of %s: %s", s.Command, k.Reason)
 	case Derived:
 		j.derived(s, k)
 	}
@@ -222,17 +232,17 @@ func (j *judge) derived(s *Step, k Key) {
 		if a := j.t.arg(r); a != nil && a.Base != "" && r.path == "" && k.pieces[0] == r {
 			break
 		}
-		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is made from ARGV[%s], which is no declared base", k.Expr, s.Command, r.index())
+		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is made from ARGV[%s], which is no declared base", k.Expr, s.Command, r.index())
 		return
 	case pReply:
-		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is made from a reply (%s) and no declared key", k.Expr, s.Command, j.t.sourceOf(r))
+		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is made from a reply (%s) and no declared key", k.Expr, s.Command, j.t.sourceOf(r))
 		return
 	default:
-		j.add(FindUndeclaredKey, s.Line, s.Col, "key %s of %s is made from no declared key (%s)", k.Expr, s.Command, j.t.sourceOf(r))
+		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is made from no declared key (%s)", k.Expr, s.Command, j.t.sourceOf(r))
 		return
 	}
 	if suffix, ok := strings.CutPrefix(k.Pattern, "emq:{q}:"); ok && j.t.Verb != nil && !strings.Contains(suffix, "<?>") && !j.t.registered(suffix) {
-		j.add(FindUnregisteredKey, s.Line, s.Col, "key %s of %s is of no registered type", k.Pattern, s.Command)
+		j.add(FindUnregisteredKey, s.at, s.Col, "key %s of %s is of no registered type", k.Pattern, s.Command)
 	}
 }
 
@@ -258,18 +268,18 @@ func (j *judge) tag(s *Step, k Key) {
 	switch {
 	case !ok: // a literal
 		if tag := tagOf(lead); declared != "" && tag != declared {
-			j.add(FindHashTag, s.Line, s.Col, "key %q has the hash tag %q, the declared keys have {%s}", lead, tag, declared)
+			j.add(FindHashTag, s.at, s.Col, "key %q has the hash tag %q, the declared keys have {%s}", lead, tag, declared)
 		}
 	case strings.Contains(lead, "{"):
 		if r.kind == pKeys || declared != "" {
-			j.add(FindHashTag, s.Line, s.Col, "key %s has a brace before %s, so its hash tag is not that of the declared keys", k.Expr, exprOf([]piece{r}))
+			j.add(FindHashTag, s.at, s.Col, "key %s has a brace before %s, so its hash tag is not that of the declared keys", k.Expr, exprOf([]piece{r}))
 		}
 	case r.kind == pKeys && r.path == "":
 		// A tag behind a key that has none of its own.
 		pats := j.t.keyPatterns(r)
 		for _, p := range k.pieces {
 			if p.kind == pLit && tagOf(p.text) != "" && (len(pats) == 0 || tagOf(pats[0]) == "") {
-				j.add(FindHashTag, s.Line, s.Col, "key %s gets the hash tag %q unless %s has one of its own", k.Expr, tagOf(p.text), exprOf([]piece{r}))
+				j.add(FindHashTag, s.at, s.Col, "key %s gets the hash tag %q unless %s has one of its own", k.Expr, tagOf(p.text), exprOf([]piece{r}))
 				return
 			}
 		}

@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"strings"
-
 	"github.com/echomq/emqctl/internal/scripts"
 )
 
@@ -43,6 +41,7 @@ type Key struct {
 // Step is one store command.
 type Step struct {
 	N       int      `json:"n"`
+	File    string   `json:"file,omitempty"` // the included file that Line is of
 	Line    int      `json:"line"`
 	Col     int      `json:"col"`
 	Command string   `json:"command"` // in capitals; "?" when it is computed
@@ -55,6 +54,7 @@ type Step struct {
 	Pcall   bool     `json:"pcall,omitempty"`   // an error of it does not end the script
 	Unknown string   `json:"unknown,omitempty"` // why the command is not known; a server raises
 
+	at      int // Line in the text that was traced
 	access  scripts.Access
 	literal []string // the operands, "" when not known byte for byte
 	spec    *scripts.Command
@@ -108,6 +108,7 @@ type Trace struct {
 	// Shebang is the script's #! line, "" without one.
 	Shebang string `json:"-"`
 
+	included   *Included
 	registered func(string) bool
 	source     *source
 	extra      []Finding // found on the walk
@@ -162,6 +163,8 @@ type Script struct {
 	Text string
 	// Verb is the contract that the script's header declares, if it has one.
 	Verb *scripts.Verb
+	// Included says which files the lines of Text came from; nil for one file.
+	Included *Included
 	// Registered tells whether the part of a key behind emq:{q}: is of a
 	// registered type; in it a placeholder is spelled <name>. Nil stands for
 	// the grammar this package knows.
@@ -173,15 +176,13 @@ type Script struct {
 func Of(s Script) (*Trace, error) {
 	src, err := scan(s.Text)
 	if err != nil {
-		err.Path = s.Path
-		return nil, err
+		return nil, s.locate(err)
 	}
 	stmts, err := src.parse()
 	if err != nil {
-		err.Path = s.Path
-		return nil, err
+		return nil, s.locate(err)
 	}
-	t := &Trace{Path: s.Path, Verb: s.Verb, Shebang: src.shebang, registered: s.Registered, source: src, keysSeen: map[int]bool{}}
+	t := &Trace{Path: s.Path, Verb: s.Verb, Shebang: src.shebang, registered: s.Registered, included: s.Included, source: src, keysSeen: map[int]bool{}}
 	if t.registered == nil {
 		t.registered = registeredSuffix
 	}
@@ -190,6 +191,17 @@ func Of(s Script) (*Trace, error) {
 	t.Body = w.body
 	t.flatten()
 	return t, nil
+}
+
+// locate puts an error where it stands in the files of the script.
+func (s Script) locate(e *Error) *Error {
+	e.Path = s.Path
+	if s.Included != nil {
+		if p, line := s.Included.At(e.Line); p != "" {
+			e.Path, e.Line = p, line
+		}
+	}
+	return e
 }
 
 // flatten numbers the steps and gives each its conditions and loops.
@@ -210,6 +222,11 @@ func (t *Trace) flatten() {
 			s.Guards = append([]string(nil), guards...)
 			s.Via = append([]int(nil), via...)
 			t.Steps = append(t.Steps, *s)
+			if p, line := t.included.At(s.Line); p != "" && p != t.Path {
+				t.Steps[s.N-1].File, t.Steps[s.N-1].Line = p, line
+			} else if p != "" {
+				t.Steps[s.N-1].Line = line
+			}
 			for _, k := range s.Keys {
 				t.derive(k)
 			}
@@ -260,10 +277,13 @@ func (t *Trace) derive(k Key) {
 	if k.Origin != Derived {
 		return
 	}
-	for _, d := range t.Derived {
-		if d.Pattern == k.Pattern && strings.Join(d.From, "\n") == strings.Join(k.From, "\n") {
+	for i := range t.Derived {
+		if d := &t.Derived[i]; d.Pattern == k.Pattern {
+			for _, f := range k.From {
+				d.From = appendNew(d.From, f)
+			}
 			return
 		}
 	}
-	t.Derived = append(t.Derived, DerivedKey{k.Pattern, k.From, k.Channel})
+	t.Derived = append(t.Derived, DerivedKey{k.Pattern, append([]string(nil), k.From...), k.Channel})
 }

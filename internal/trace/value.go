@@ -122,6 +122,9 @@ type piece struct {
 
 func lit(s string) strV { return strV{[]piece{{kind: pLit, text: s}}} }
 
+// changing is the text of a number that differs from pass to pass.
+const changing = "a changing number"
+
 // isLit reports whether v is a string or number known byte for byte.
 func isLit(v value) (string, bool) {
 	switch v := v.(type) {
@@ -329,7 +332,7 @@ func widen(a, b value) value {
 	}
 	if na, ok := a.(numV); ok {
 		if nb, ok := b.(numV); ok {
-			return numV{text: "<changing>", digits: max(na.digits, nb.digits), frac: na.frac || nb.frac}
+			return numV{text: changing, digits: max(na.digits, nb.digits), frac: na.frac || nb.frac}
 		}
 	}
 	var fns []value

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -678,7 +679,7 @@ func (w *walker) genericFor(s *ast.GenericForStmt) {
 
 // each walks a loop over one table, reply or argument.
 func (w *walker) each(s *ast.GenericForStmt, head string, it iterV, over value) {
-	idx := numV{text: s.Names[0], from: 1}
+	idx := numV{text: strings.Replace(s.Names[0], "_", "i", 1), from: 1}
 	t, ok := over.(*tableV)
 	if !ok {
 		v := w.plus(over, element(over, idx))
@@ -958,11 +959,29 @@ func covers(a, b value) bool {
 		return true
 	}
 	for _, v := range alternatives(b) {
-		if !contains(alternatives(a), v, 4) {
+		if !slices.ContainsFunc(alternatives(a), func(x value) bool { return coversOne(x, v) }) {
 			return false
 		}
 	}
 	return true
+}
+
+func coversOne(a, b value) bool {
+	switch a := a.(type) {
+	case numV:
+		if _, ok := b.(numV); ok && a.text == changing {
+			return true
+		}
+	case strV:
+		// A beginning with anything behind it.
+		n := len(a.ps) - 1
+		if b, ok := b.(strV); ok && n > 0 && a.ps[n].kind == pUnknown && len(b.ps) >= n && slices.Equal(a.ps[:n], b.ps[:n]) {
+			return true
+		}
+	case unknownV:
+		return true
+	}
+	return equal(a, b)
 }
 
 func (w *walker) joinLists(a, b []value) []value {

@@ -1,0 +1,334 @@
+package trace
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/echomq/emqctl/internal/scripts"
+)
+
+// Answer is what an engine would say of a script.
+type Answer string
+
+// The answers.
+const (
+	OK      Answer = "ok"      // nothing in the script is in its way
+	Refused Answer = "refused" // it fails, or some of its branches do
+	Depends Answer = "depends" // on the keys of the call, or on settings
+)
+
+// Verdict is one engine's answer with its reasons.
+type Verdict struct {
+	Engine  string   `json:"engine"`
+	Verdict Answer   `json:"verdict"`
+	Reasons []string `json:"reasons"`
+	Rule    string   `json:"rule"`
+	Source  string   `json:"source"`
+	Date    string   `json:"date"`
+	Run     bool     `json:"run"` // the rule was tried on a real server; otherwise it is only documented
+}
+
+// Engines names the profiles, in the order of [Trace.Engines].
+func Engines() []string {
+	var out []string
+	for _, p := range profiles() {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+type profile struct {
+	name, rule, source string
+	run                bool
+	judge              func(*Trace, *Verdict)
+}
+
+// profiles is what is known of each engine, as of 2026-11.
+func profiles() []profile {
+	return []profile{
+		{"standalone", "any key may be touched", "Valkey 8.0.1", true, (*Trace).standalone},
+		{"cluster", "the declared KEYS share one slot; a script without a #! line may touch other keys while the node owns their slot", "Valkey 8.0.1, cluster enabled", true, (*Trace).cluster},
+		{"cluster-shebang", "with #!lua, every key touched lies in the slot of the declared keys, unless allow-cross-slot-keys is among its flags", "Valkey 8.0.1, cluster enabled; redis#10615", true, (*Trace).shebang},
+		{"dragonfly", "every key touched is declared; --!df flags=allow-undeclared-keys or --default_lua_flags lift it, and with --lock_on_hashtags a declared {tag} covers all keys of that tag", "its scripting and BullMQ pages; dragonfly#3212, #3245", false, (*Trace).dragonfly},
+		{"kvrocks-strict", "with lua-strict-key-accessing yes, every key touched is declared", "kvrocks#3139", false, (*Trace).declaredOnly},
+		{"upstash-locking", "with #!lua flags=allow-key-locking, every key touched is declared; without the flag any, under a global lock", "its EVAL pages", false, (*Trace).declaredOnly},
+		{"elasticache-serverless", "numkeys is at least 1, all keys lie in one slot, at most 3,999 arguments", "its best-practices page", false, (*Trace).elasticache},
+		{"alibaba-proxy", "inside redis.call a key is written literally as KEYS[i]: no variable, no expression", "redis_rate#93, node-redlock#74", false, (*Trace).alibaba},
+	}
+}
+
+// Engines gives the verdict of every profile.
+func (t *Trace) Engines() []Verdict {
+	var out []Verdict
+	for _, p := range profiles() {
+		v := Verdict{Engine: p.name, Verdict: OK, Reasons: []string{}, Rule: p.rule, Source: p.source, Date: "2026-11", Run: p.run}
+		t.everywhere(&v)
+		p.judge(t, &v)
+		if len(t.Notes) > 0 && v.Verdict == OK {
+			v.say(Depends, "a part of the script cannot be followed (line %d)", t.Notes[0].Line)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// say adds a reason; the worst answer stays.
+func (v *Verdict) say(a Answer, format string, args ...any) {
+	r := fmt.Sprintf(format, args...)
+	if v.Verdict != Refused {
+		v.Verdict = a
+	}
+	if !slices.Contains(v.Reasons, r) {
+		v.Reasons = append(v.Reasons, r)
+	}
+}
+
+// everywhere is what any server refuses.
+func (t *Trace) everywhere(v *Verdict) {
+	for _, s := range t.Steps {
+		switch {
+		case s.Command == "?":
+			v.say(Depends, "line %d: the command is computed", s.Line)
+		case s.spec == nil:
+			v.say(Refused, "line %d: no server has the command %s", s.Line, s.Command)
+		case s.spec.Flags&scripts.NoScript != 0:
+			v.say(Refused, "line %d: %s is not allowed inside a script", s.Line, s.Command)
+		case s.spec.Flags&scripts.Foreign != 0:
+			v.say(Depends, "line %d: Valkey 8.0.1 does not have %s", s.Line, s.Command)
+		}
+	}
+	for _, f := range t.extra {
+		if f.Kind == FindGlobalVariable {
+			v.say(Refused, "line %d: %s", f.Line, f.Message)
+		}
+	}
+	if t.Shebang == "" {
+		return
+	}
+	engine, flags := t.shebangLine()
+	if engine != "lua" {
+		v.say(Refused, "the first line asks for the engine %q, want #!lua", engine)
+	}
+	for _, s := range t.Steps {
+		if s.Write && s.spec != nil && slices.Contains(flags, "no-writes") {
+			v.say(Refused, "line %d: %s writes, and the first line says no-writes", s.Line, s.Command)
+		}
+	}
+}
+
+// shebangLine reads "#!lua name=x flags=a,b".
+func (t *Trace) shebangLine() (engine string, flags []string) {
+	words := strings.Fields(strings.TrimPrefix(t.Shebang, "#!"))
+	for i, w := range words {
+		if i == 0 {
+			engine = w
+		}
+		if f, ok := strings.CutPrefix(w, "flags="); ok {
+			flags = strings.Split(f, ",")
+		}
+	}
+	return engine, flags
+}
+
+func (t *Trace) standalone(*Verdict) {}
+
+func (t *Trace) cluster(v *Verdict) {
+	if t.Shebang != "" {
+		t.shebang(v)
+		return
+	}
+	t.declaredSlot(v)
+	t.eachKey(func(s *Step, k Key) {
+		if same, why := t.sameSlot(k); same != OK {
+			v.say(Depends, "line %d: %s; the node must own its slot", s.Line, why)
+		}
+	})
+}
+
+func (t *Trace) shebang(v *Verdict) {
+	_, flags := t.shebangLine()
+	if slices.Contains(flags, "no-cluster") {
+		v.say(Refused, "its first line says no-cluster")
+	}
+	t.declaredSlot(v)
+	if slices.Contains(flags, "allow-cross-slot-keys") {
+		return
+	}
+	t.eachKey(func(s *Step, k Key) {
+		if same, why := t.sameSlot(k); same != OK {
+			v.say(same, "line %d: %s", s.Line, why)
+		}
+	})
+}
+
+// eachKey calls f for every key, channels aside.
+func (t *Trace) eachKey(f func(*Step, Key)) {
+	for i := range t.Steps {
+		for _, k := range t.Steps[i].Keys {
+			if !k.Channel {
+				f(&t.Steps[i], k)
+			}
+		}
+	}
+}
+
+// declaredSlot asks whether the declared keys share a slot.
+func (t *Trace) declaredSlot(v *Verdict) {
+	if t.Verb == nil {
+		n := 0
+		for _, s := range t.keysSeen {
+			if s {
+				n++
+			}
+		}
+		if n > 1 || t.keysAll {
+			v.say(Depends, "the KEYS of a call must share one slot, and nothing declares their hash tag")
+		}
+		return
+	}
+	tag := ""
+	for _, k := range t.Verb.Keys {
+		g := tagOf(k.Pattern)
+		if g == "" {
+			v.say(Depends, "KEYS[%d] (%s) is declared without a hash tag", k.N, k.Pattern)
+		} else if tag == "" {
+			tag = g
+		} else if g != tag {
+			v.say(Refused, "KEYS[%d] (%s) has another hash tag than {%s}", k.N, k.Pattern, tag)
+		}
+	}
+}
+
+// sameSlot tells whether a key surely lies in the slot of the declared keys.
+func (t *Trace) sameSlot(k Key) (Answer, string) {
+	declared := ""
+	if t.Verb != nil {
+		for _, d := range t.Verb.Keys {
+			if g := tagOf(d.Pattern); g != "" {
+				declared = g
+				break
+			}
+		}
+	}
+	switch k.Origin {
+	case Declared:
+		return OK, ""
+	case Literal:
+		if declared != "" && tagOf(k.Pattern) != declared {
+			return Refused, fmt.Sprintf("key %q is spelled out, and has not the hash tag of the declared keys", k.Pattern)
+		}
+		return Depends, fmt.Sprintf("key %q is spelled out and may lie in another slot", k.Pattern)
+	case Data:
+		return Depends, fmt.Sprintf("key %s comes out of a reply and may lie in another slot", k.Expr)
+	case Unknown:
+		return Depends, "nothing can be told of a key: " + k.Reason
+	}
+	r, _ := root(k.pieces)
+	lead := k.pieces[0].kind == pLit && strings.Contains(k.pieces[0].text, "{")
+	switch {
+	case lead && declared != "" && tagOf(k.Pattern) != declared:
+		return Depends, fmt.Sprintf("key %s has a hash tag of its own", k.Expr)
+	case !lead && r.kind == pKeys && r.path == "":
+		if t.Verb != nil && declared != "" {
+			return OK, ""
+		}
+		return Depends, fmt.Sprintf("key %s lies in the slot of %s only when that has a hash tag", k.Expr, exprOf([]piece{r}))
+	case !lead && r.kind == pArgv && r.path == "":
+		if a := t.arg(r); a != nil && a.Base != "" && k.pieces[0] == r {
+			return OK, ""
+		}
+	}
+	return Depends, fmt.Sprintf("key %s is made from %s and may lie in another slot", k.Expr, t.sourceOf(r))
+}
+
+func (t *Trace) declaredOnly(v *Verdict) {
+	t.eachKey(func(s *Step, k Key) {
+		if k.Origin == Declared {
+			return
+		}
+		what := "is not declared"
+		switch k.Origin {
+		case Derived:
+			what = "is derived and not declared"
+		case Unknown:
+			v.say(Depends, "line %d: nothing can be told of the key of %s", s.Line, s.Command)
+			return
+		}
+		if k.Maybe {
+			v.say(Depends, "line %d: %s may be a key that is not declared", s.Line, k.Expr)
+			return
+		}
+		v.say(Refused, "line %d: key %s %s", s.Line, k.Pattern, what)
+	})
+}
+
+func (t *Trace) dragonfly(v *Verdict) {
+	for _, c := range t.source.comments {
+		if strings.HasPrefix(c.text, "!df") && strings.Contains(c.text, "allow-undeclared-keys") {
+			return
+		}
+	}
+	t.declaredOnly(v)
+	if v.Verdict == Refused {
+		for _, s := range t.Steps {
+			for _, k := range s.Keys {
+				if same, _ := t.sameSlot(k); same != OK && !k.Channel {
+					return
+				}
+			}
+		}
+		v.say(Refused, "all keys have the declared hash tag, so --lock_on_hashtags lifts it")
+	}
+}
+
+func (t *Trace) elasticache(v *Verdict) {
+	if n, _ := t.declaredKeys(); n == 0 && (t.Verb != nil || len(t.keyUses) == 0) {
+		v.say(Refused, "no key is declared, and numkeys must be at least 1")
+	} else if t.Verb == nil && len(t.keyUses) == 0 && !t.keysAll {
+		v.say(Refused, "the script uses no KEYS, and numkeys must be at least 1")
+	}
+	t.shebangless(v)
+	if t.Verb != nil {
+		for _, k := range t.Verb.Keys {
+			if k.Repeated {
+				v.say(Depends, "KEYS[%d] repeats, and a call has at most 3,999 arguments", k.N)
+			}
+		}
+		for _, a := range t.Verb.Args {
+			if a.Repeated {
+				v.say(Depends, "ARGV[%d] repeats, and a call has at most 3,999 arguments", a.N)
+			}
+		}
+	}
+}
+
+func (t *Trace) shebangless(v *Verdict) {
+	t.declaredSlot(v)
+	t.eachKey(func(s *Step, k Key) {
+		if same, why := t.sameSlot(k); same != OK {
+			v.say(same, "line %d: %s", s.Line, why)
+		}
+	})
+}
+
+var plainKEYS = regexp.MustCompile(`^KEYS\[[0-9]+\]$`)
+
+func (t *Trace) alibaba(v *Verdict) {
+	t.eachKey(func(s *Step, k Key) {
+		src := k.Source
+		if src == "" {
+			src = k.Expr
+		}
+		switch {
+		case plainKEYS.MatchString(src):
+		case strings.HasPrefix(src, "KEYS[") && k.Origin == Declared:
+			v.say(Depends, "line %d: the index of %s is not a number", s.Line, src)
+		case k.Maybe:
+			v.say(Depends, "line %d: %s may be a key", s.Line, src)
+		default:
+			v.say(Refused, "line %d: %s writes its key as %s, want KEYS[i]", s.Line, s.Command, src)
+		}
+	})
+}
