@@ -384,7 +384,9 @@ func (w *walker) metatable(t, m value, n ast.PositionHolder) {
 			w.setIndex(tab, lit("__call"), c.fields[k], n)
 			continue
 		}
-		w.callbacks([]value{c.fields[k]}, n)
+		if strings.HasPrefix(k, "__") {
+			w.callbacks([]value{c.fields[k]}, n)
+		}
 	}
 }
 
@@ -405,18 +407,19 @@ func (w *walker) unpack(t, from, to value, n ast.PositionHolder) []value {
 			return []value{manyV{elem: unknownV{"a table that is not followed"}}}
 		}
 		end, isNum := to.(numV)
-		if c.base == pLit && c.rest == nil && len(c.arr) > 0 && !(isNum && !end.known) {
+		if c.base == pLit && c.rest == nil && !(isNum && !end.known) {
 			hi := len(c.arr)
 			if isNum {
 				hi = min(hi, int(end.v))
 			}
-			if start > hi {
-				return nil
+			var out []value
+			if start <= hi {
+				out = slices.Clone(c.arr[start-1 : hi])
 			}
-			return slices.Clone(c.arr[start-1 : hi])
-		}
-		if c.base == pLit && c.rest == nil && len(c.arr) == 0 && c.keys == nil {
-			return nil
+			if c.tail != nil {
+				out = append(out, manyV{elem: c.tail})
+			}
+			return out
 		}
 		if isNum && end.known && c.base != pLit && end.v < 64 {
 			var out []value
@@ -483,7 +486,7 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 				c, _ := tab.c.v.(*content)
 				if c != nil {
 					nc := *c
-					nc.arr, nc.rest = nil, join(c.rest, arg(len(args)-1))
+					nc.arr, nc.rest = nil, join(join(c.rest, c.tail), arg(len(args)-1))
 					for _, v := range c.arr {
 						nc.rest = join(nc.rest, v)
 					}
@@ -504,7 +507,7 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 			if tab, ok := t.(*tableV); ok {
 				if c, ok := tab.c.v.(*content); ok {
 					nc := *c
-					nc.arr = nil
+					nc.arr, nc.rest = nil, join(c.rest, c.tail)
 					for _, v := range c.arr {
 						nc.rest = join(nc.rest, v)
 					}
@@ -526,7 +529,7 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 			return []value{part(arg(0), ":concat()")}
 		}
 		c, ok := t.c.v.(*content)
-		if !ok || c.rest != nil || c.base != pLit || len(c.arr) > 32 {
+		if !ok || !c.closed() || len(c.arr) > 32 {
 			return []value{unknownV{"the items of a table joined"}}
 		}
 		var out value = lit("")

@@ -112,7 +112,7 @@ func (w *walker) table(e *ast.TableExpr) value {
 	for i, f := range e.Fields {
 		if f.Key != nil {
 			k := w.eval(f.Key)
-			c = c.with(k, w.eval(f.Value))
+			c = c.with(k, w.eval(f.Value), nil)
 			continue
 		}
 		if i == len(e.Fields)-1 {
@@ -122,11 +122,11 @@ func (w *walker) table(e *ast.TableExpr) value {
 					// {unpack(KEYS)}, {...}: a copy of the list it came from.
 					if m.t != nil && m.from == 1 && len(c.arr) == 0 && len(e.Fields) == 1 {
 						if src, ok := m.t.c.v.(*content); ok {
-							c = &content{base: src.base, arr: src.arr, rest: src.rest, fields: map[string]value{}}
+							c = &content{base: src.base, arr: src.arr, tail: src.tail, rest: src.rest, fields: map[string]value{}}
 							continue
 						}
 					}
-					c.rest = join(c.rest, w.elemOf(m))
+					c.tail = join(c.tail, w.elemOf(m))
 					continue
 				}
 				c.arr = append(c.arr, v)
@@ -136,35 +136,41 @@ func (w *walker) table(e *ast.TableExpr) value {
 		c.arr = append(c.arr, w.eval(f.Value))
 	}
 	if len(c.arr) > maxItems {
-		for _, v := range c.arr {
-			c.rest = join(c.rest, v)
+		for _, v := range c.arr[maxItems:] {
+			c.tail = join(c.tail, v)
 		}
-		c.arr = nil
+		c.arr = c.arr[:maxItems]
 	}
 	return &tableV{&cell{v: c}}
 }
 
-// with is the content with one item set.
-func (c *content) with(k, v value) *content {
+// closed reports whether the items of a list are just those of arr.
+func (c *content) closed() bool { return c.base == pLit && c.tail == nil && c.rest == nil }
+
+// with is the content with one item set. An index that is the length of the
+// table itself and one more appends.
+func (c *content) with(k, v value, self *tableV) *content {
 	out := *c
 	if n, ok := k.(numV); ok {
 		i := 0
+		appends := n.lenOf != nil && n.lenOf == self && n.plus == 1
 		switch {
 		case n.known && n.v == math.Trunc(n.v):
 			i = int(n.v)
-		case n.lenOf != nil && n.plus == 1 && c.rest == nil && c.base == pLit:
+		case appends && c.closed():
 			i = len(c.arr) + 1
 		}
 		switch {
 		case i >= 1 && i <= len(c.arr):
 			out.arr = slices.Clone(c.arr)
 			out.arr[i-1] = v
-			return &out
-		case i == len(c.arr)+1 && c.rest == nil && len(c.arr) < maxItems && c.base == pLit:
+		case i == len(c.arr)+1 && c.closed() && len(c.arr) < maxItems:
 			out.arr = append(slices.Clone(c.arr), v)
-			return &out
+		case appends && c.base == pLit, i > len(c.arr) && c.base == pLit:
+			out.tail = join(c.tail, v)
+		default:
+			out.rest = join(c.rest, v)
 		}
-		out.rest = join(c.rest, v)
 		return &out
 	}
 	if l, ok := isLit(k); ok {
@@ -189,7 +195,7 @@ func (c *content) with(k, v value) *content {
 		if r != nil {
 			for _, x := range a.vs {
 				old := r.get(x)
-				r = r.with(x, join(old, v))
+				r = r.with(x, join(old, v), self)
 			}
 			return r
 		}
@@ -204,22 +210,19 @@ func (c *content) get(k value) value {
 	if n, ok := k.(numV); ok && n.known {
 		i := int(n.v)
 		if i >= 1 && i <= len(c.arr) {
-			return c.arr[i-1]
+			return join(c.arr[i-1], c.rest)
 		}
 		if c.base != pLit && i >= 1 {
 			return join(c.rest, item(c.base, i))
 		}
-		if c.rest != nil {
-			return join(c.rest, nilV{})
-		}
-		return nilV{}
+		return join(join(c.tail, c.rest), nilV{})
 	}
 	if l, ok := isLit(k); ok {
 		if v, ok := c.fields[l]; ok {
+			if c.keys != nil {
+				return join(v, c.rest)
+			}
 			return v
-		}
-		if c.base != pLit {
-			return nilV{}
 		}
 		if c.keys != nil {
 			return join(c.rest, nilV{})
@@ -241,7 +244,7 @@ func (w *walker) anyItem(c *content, idx numV) value {
 	for _, k := range sortedKeys(c.fields) {
 		out = join(out, c.fields[k])
 	}
-	out = join(out, c.rest)
+	out = join(join(out, c.tail), c.rest)
 	if out == nil {
 		return nilV{}
 	}
@@ -295,7 +298,7 @@ func (w *walker) getIndex(obj, key value, n ast.PositionHolder) value {
 			return v
 		}
 		idx := w.toNum(key)
-		if l := idx; l.lenOf == o && l.plus == 0 && c.base == pLit && c.rest == nil && len(c.arr) > 0 {
+		if l := idx; l.lenOf == o && l.plus == 0 && c.closed() && len(c.arr) > 0 {
 			return c.arr[len(c.arr)-1]
 		}
 		v := w.anyItem(c, idx)
@@ -347,7 +350,7 @@ func (w *walker) setIndex(obj, key, v value, n ast.PositionHolder) {
 				continue
 			}
 			w.spend(n, 1+len(c.arr)/16+len(c.fields)/4)
-			nc := c.with(key, v)
+			nc := c.with(key, v, t)
 			if len(objs) > 1 {
 				nc = joinContent(c, nc)
 			}
@@ -499,7 +502,7 @@ func (w *walker) length(e *ast.UnaryLenOpExpr) value {
 	switch v := v.(type) {
 	case *tableV:
 		if c, ok := v.c.v.(*content); ok {
-			if c.base == pLit && c.rest == nil {
+			if c.closed() {
 				return numV{known: true, v: float64(len(c.arr)), lenOf: v}
 			}
 			n.lenOf = v

@@ -382,6 +382,7 @@ func unquote(lit string) []byte {
 // server counts each .. of a chain as a level.
 func (s *source) nesting() *Error {
 	run, sum := 0, 0
+	params := -1 // the ) that closed the last list of parameters
 	var runs []int
 	for i, t := range s.tokens {
 		w := s.str(i)
@@ -405,6 +406,10 @@ func (s *source) nesting() *Error {
 			switch w {
 			case "(":
 				want = ")"
+				// A server takes this for a call or a new statement, and refuses.
+				if i > 0 && t.newline && i-1 != params && (s.str(i-1) == ")" || s.str(i-1) == "]") && s.tokens[i-1].kind == tkOp {
+					return s.errTok(KindSyntax, t, "ambiguous syntax (function call x new statement)")
+				}
 			case "[":
 				want = "]"
 			case "{":
@@ -420,6 +425,9 @@ func (s *source) nesting() *Error {
 			if n := len(s.open); n > 0 && s.open[n-1].want == w {
 				run = runs[n-1]
 				sum -= run
+				if o := s.open[n-1].tok; w == ")" && s.isParams(o) {
+					params = i
+				}
 				if w == "end" || w == "until" {
 					run = 0
 				}
@@ -449,6 +457,19 @@ func (s *source) nesting() *Error {
 		}
 	}
 	return nil
+}
+
+// isParams reports whether a ( opens the parameters of a function.
+func (s *source) isParams(i int) bool {
+	for i--; i >= 0; i-- {
+		if s.tokens[i].kind == tkKeyword {
+			return s.str(i) == "function"
+		}
+		if w := s.str(i); s.tokens[i].kind != tkName && w != "." && w != ":" {
+			return false
+		}
+	}
+	return false
 }
 
 func (s *source) endsOperand(i int) bool {
@@ -514,24 +535,17 @@ func requote(b *bytes.Buffer, v []byte) {
 
 func (s *source) syntaxError(err error) *Error {
 	line := 0
-	msg := ""
 	if pe, ok := err.(*parse.Error); ok {
 		line = pe.Pos.Line
-		if strings.HasPrefix(pe.Message, "ambiguous") {
-			msg = pe.Message
-		}
 	}
 	if line <= 0 || line > len(s.lineTok) {
 		return s.errEOF()
 	}
 	i := int(s.lineTok[line-1])
-	if msg == "" && i+1 < len(s.tokens) && line < len(s.lineTok) && int(s.lineTok[line]) > i+1 {
+	if i+1 < len(s.tokens) && line < len(s.lineTok) && int(s.lineTok[line]) > i+1 {
 		i++ // two tokens share the line, and the parser stopped at the second
 	}
 	t := s.tokens[i]
-	if msg != "" {
-		return s.errTok(KindSyntax, t, "%s", msg)
-	}
 	if s.balance != nil && s.balance.Off <= int(t.off) {
 		return s.balance
 	}

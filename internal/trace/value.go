@@ -63,6 +63,7 @@ type content struct {
 	base   pieceKind        // pKeys or pArgv: items beyond arr are KEYS[n] or ARGV[n]
 	fields map[string]value // by string keys, and by odd numbers
 	arr    []value          // items 1..n
+	tail   value            // joined items behind arr, nil when none
 	rest   value            // joined items at positions that are not known, nil when none
 	keys   value            // joined keys that are not known, nil when none
 }
@@ -217,7 +218,7 @@ func same(a, b value, depth int) bool {
 			return ok
 		}
 		if a.base != b.base || len(a.arr) != len(b.arr) || len(a.fields) != len(b.fields) ||
-			!same(a.rest, b.rest, depth-1) || !same(a.keys, b.keys, depth-1) {
+			!same(a.tail, b.tail, depth-1) || !same(a.rest, b.rest, depth-1) || !same(a.keys, b.keys, depth-1) {
 			return false
 		}
 		for i := range a.arr {
@@ -295,6 +296,9 @@ func collapse(vs []value, why string) value {
 		}
 		common = common[:n]
 	}
+	for len(common) > 0 && common[len(common)-1].kind == pUnknown {
+		common = common[:len(common)-1]
+	}
 	if len(common) == 0 {
 		return unknownV{why}
 	}
@@ -313,11 +317,14 @@ func widen(a, b value) value {
 	cb, okB := b.(*content)
 	if okA && okB {
 		c := joinContent(ca, cb)
-		out := &content{base: c.base, fields: map[string]value{}, keys: c.keys}
-		for _, v := range c.arr {
-			out.rest = join(out.rest, v)
+		out := *c
+		out.fields = map[string]value{}
+		out.arr = slices.Clone(c.arr)
+		for i, v := range c.arr {
+			if i < len(ca.arr) && !equal(v, ca.arr[i]) {
+				out.arr[i] = collapse(alternatives(v), "changed in a loop")
+			}
 		}
-		out.rest = join(out.rest, c.rest)
 		for k, v := range c.fields {
 			if w, ok := ca.fields[k]; ok && equal(v, w) {
 				out.fields[k] = v
@@ -325,10 +332,12 @@ func widen(a, b value) value {
 				out.fields[k] = collapse(alternatives(v), "changed in a loop")
 			}
 		}
-		if out.rest != nil && ca.rest != nil && !equal(out.rest, ca.rest) {
-			out.rest = collapse(alternatives(out.rest), "changed in a loop")
+		for _, x := range []struct{ to, was *value }{{&out.rest, &ca.rest}, {&out.tail, &ca.tail}, {&out.keys, &ca.keys}} {
+			if *x.to != nil && *x.was != nil && !equal(*x.to, *x.was) {
+				*x.to = collapse(alternatives(*x.to), "changed in a loop")
+			}
 		}
-		return out
+		return &out
 	}
 	if na, ok := a.(numV); ok {
 		if nb, ok := b.(numV); ok {
@@ -356,19 +365,14 @@ func joinContent(a, b *content) *content {
 	if out.base == pLit {
 		out.base = b.base
 	}
-	if len(a.arr) == len(b.arr) {
-		out.rest = join(a.rest, b.rest)
-		out.arr = make([]value, len(a.arr))
-		for i := range a.arr {
-			out.arr[i] = join(a.arr[i], b.arr[i])
-		}
-	} else {
-		for _, c := range []*content{a, b} {
-			for _, v := range c.arr {
-				out.rest = join(out.rest, v)
-			}
-			out.rest = join(out.rest, c.rest)
-		}
+	out.rest, out.tail = join(a.rest, b.rest), join(a.tail, b.tail)
+	n := min(len(a.arr), len(b.arr))
+	out.arr = make([]value, n)
+	for i := range n {
+		out.arr[i] = join(a.arr[i], b.arr[i])
+	}
+	for _, v := range append(a.arr[n:len(a.arr):len(a.arr)], b.arr[n:]...) {
+		out.tail = join(out.tail, v)
 	}
 	for k, v := range a.fields {
 		if w, ok := b.fields[k]; ok {

@@ -315,7 +315,7 @@ func (w *walker) loop(text string, line int, once, endless bool, body func()) {
 func (w *walker) lose(v value) value {
 	if c, ok := v.(*content); ok {
 		u := unknownV{"changed in a loop"}
-		return &content{base: c.base, rest: u, keys: u}
+		return &content{base: c.base, tail: u, rest: u, keys: u}
 	}
 	return unknownV{"changed in a loop"}
 }
@@ -695,7 +695,7 @@ func (w *walker) each(s *ast.GenericForStmt, head string, it iterV, over value) 
 		return
 	}
 	c := t.c.v.(*content)
-	if c.base == pLit && c.rest == nil && c.keys == nil && (!it.pairs || len(c.fields) == 0) && len(c.arr) <= maxUnroll {
+	if c.closed() && c.keys == nil && (!it.pairs || len(c.fields) == 0) && len(c.arr) <= maxUnroll {
 		texts := make([]string, len(c.arr))
 		for i, v := range c.arr {
 			texts[i] = head
@@ -712,7 +712,7 @@ func (w *walker) each(s *ast.GenericForStmt, head string, it iterV, over value) 
 	}
 	w.loop(head, w.line(s), false, false, func() {
 		c := t.c.v.(*content)
-		if it.pairs && c.base == pLit && c.rest == nil && c.keys == nil && len(c.arr)+len(c.fields) <= maxUnroll {
+		if it.pairs && c.closed() && c.keys == nil && len(c.arr)+len(c.fields) <= maxUnroll {
 			var arms []arm
 			for i, v := range c.arr {
 				arms = append(arms, arm{"", func() {

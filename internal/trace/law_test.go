@@ -1,0 +1,165 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/echomq/emqctl/internal/scripts"
+)
+
+// contract is a verb's header as the registry would give it.
+func contract() *scripts.Verb {
+	return &scripts.Verb{
+		Name: "planted",
+		Keys: []scripts.Key{
+			{N: 1, Name: "row", Pattern: "emq:{q}:job:<id>", Store: "hash", Role: "the row", Line: 1},
+			{N: 2, Name: "base", Pattern: "emq:{q}:", Role: "base", Line: 2},
+		},
+		Args: []scripts.Arg{
+			{N: 1, Name: "id", About: "the job"}, {N: 2, Name: "base", Base: "queue"}, {N: 3, Name: "now", About: "when, Unix ms"},
+		},
+		Returns:  []scripts.Return{{Value: "1", Line: 5}},
+		Refusals: []scripts.Refusal{{Class: "EMQKIND", Text: "EMQKIND no", Line: 6}},
+	}
+}
+
+const refusal = "\nif ARGV[1] == '' then return redis.error_reply('EMQKIND no') end"
+
+// Each kind has a script that has it and a near one that has not. body stands
+// behind a touch of the declared row.
+func TestFindings(t *testing.T) {
+	touch := refusal + "\nredis.call('HGET', KEYS[1], 'state')\n"
+	for _, tt := range []struct {
+		kind      FindingKind
+		name      string
+		bad, good string
+		want      string // a part of the message
+	}{
+		{FindUndeclaredKey, "literal", touch + "redis.call('GET', 'emq:{q}:meta') return 1", touch + "redis.call('GET', KEYS[2] .. 'meta') return 1", `key "emq:{q}:meta" of GET is spelled out`},
+		{FindUndeclaredKey, "argument", touch + "redis.call('GET', ARGV[1] .. ':logs') return 1", touch + "redis.call('GET', ARGV[2] .. 'meta') return 1", "made from ARGV[1], which is no declared base"},
+		{FindUndeclaredKey, "argument-after-a-literal", touch + "redis.call('GET', 'job:' .. ARGV[1]) return 1", touch + "redis.call('GET', KEYS[1] .. ':lock') return 1", "made from ARGV[1]"},
+		{FindUndeclaredKey, "data", touch + "local k = redis.call('HGET', KEYS[1], 'parent') redis.call('DEL', k) return 1", touch + "local k = redis.call('HGET', KEYS[1], 'parent') redis.call('DEL', ARGV[2] .. 'job:' .. k) return 1", "a whole key out of a reply (field parent of HGET emq:{q}:job:<id>)"},
+		{FindUndeclaredKey, "data-in-the-middle", touch + "local k = redis.call('HGET', KEYS[1], 'p') redis.call('DEL', 'x:' .. k) return 1", touch + "local k = redis.call('HGET', KEYS[1], 'p') redis.call('SADD', KEYS[1], 'x:' .. k) return 1", "made from a reply"},
+		{FindUnknownKey, "computed", touch + "redis.call('GET', string.char(ARGV[1])) return 1", touch + "redis.call('GET', KEYS[1] .. ':lock') return 1", "nothing can be told of the key of GET: bytes made by string.char"},
+		{FindUnregisteredKey, "suffix", touch + "redis.call('GET', KEYS[2] .. 'penting') return 1", touch + "redis.call('GET', KEYS[2] .. 'pending') return 1", "emq:{q}:penting of GET is of no registered type"},
+		{FindKeysIndex, "beyond", touch + "redis.call('GET', KEYS[3]) return 1", touch + "redis.call('GET', KEYS[1]) return 1", "KEYS[3] is read, and the header declares 2"},
+		{FindUnusedKey, "row", refusal + "\nredis.call('GET', KEYS[2] .. 'meta') return 1", touch + "return 1", "KEYS[1] (row) is declared, and no command touches it"},
+		{FindHashTag, "braces-before", touch + "redis.call('GET', '{x}' .. KEYS[1]) return 1", touch + "redis.call('GET', 'x' .. KEYS[1]) return 1", "has a brace before KEYS[1]"},
+		{FindHashTag, "another-tag", touch + "redis.call('GET', 'emq:{orders}:pending') return 1", touch + "redis.call('GET', 'emq:{q}:pending') return 1", `has the hash tag "orders", the declared keys have {q}`},
+		{FindReplyMismatch, "not-in-the-header", touch + "if ARGV[1] then return 0 end return 1", touch + "if ARGV[1] then return 1 end return 1", "the body returns 0"},
+		{FindReplyMismatch, "not-in-the-body", touch + "return 2", touch + "return 1", "the header says the reply 1, and the body never returns it"},
+		{FindRefusalMismatch, "not-in-the-header", touch + "if ARGV[1] then return {err = 'EMQKIND yes'} end return 1", touch + "if ARGV[1] then return {err = 'EMQKIND no'} end return 1", `the body refuses with "EMQKIND yes"`},
+		{FindRefusalMismatch, "not-in-the-body", "redis.call('DEL', KEYS[1]) return 1", touch + "return 1", `the header says the refusal "EMQKIND no"`},
+		{FindRefusalClass, "no-class", touch + "if ARGV[1] then return redis.error_reply('no such job') end return 1", touch + "return 1", `refusal "no such job" does not open with a class word`},
+		{FindWriteBeforeRefusal, "straight", "redis.call('DEL', KEYS[1])" + refusal + " return 1", refusal + " redis.call('DEL', KEYS[1]) return 1", `refusal "EMQKIND no" comes after DEL of line 1`},
+		{FindWriteBeforeRefusal, "other-arm", "if ARGV[1] then redis.call('DEL', KEYS[1]) end" + refusal + " return 1", "if ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end" + refusal + " return 1", "comes after DEL"},
+		{FindWriteBeforeRefusal, "loop", "for i = 1, 99 do" + refusal + " redis.call('DEL', KEYS[1]) end return 1", "for i = 1, 99 do" + refusal + " redis.call('TTL', KEYS[1]) end return 1", "comes after DEL"},
+		{FindUnknownCommand, "misspelt", touch + "redis.call('ZADDD', KEYS[1], 1) return 1", touch + "redis.call('zadd', KEYS[1], 1, 2) return 1", "no server has the command ZADDD, did you mean ZADD?"},
+		{FindNoScript, "watch", touch + "redis.call('WATCH', KEYS[1]) return 1", touch + "redis.call('TOUCH', KEYS[1]) return 1", "a server refuses WATCH inside a script"},
+		{FindNumberFormat, "microseconds", touch + "local t = redis.call('TIME') local us = t[1] * 1000000 + t[2] redis.call('HSET', KEYS[1], 'at', 'v' .. us) return 1", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + math.floor(t[2] / 1000) redis.call('HSET', KEYS[1], 'at', 'v' .. ms) return 1", "is printed with 14"},
+		{FindNumberFormat, "fraction", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + t[2] / 1000 redis.call('HSET', KEYS[1], 'at', tostring(ms)) return 1", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + t[2] / 1000 redis.call('HSET', KEYS[1], 'at', ms) return 1", "a fractional number"},
+		{FindNumberFormat, "literal", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. 1721000000000000) return 1", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. 1721000000000) return 1", "as 1.721e+15"},
+		{FindNumberFormat, "argument-in-ms", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. ARGV[3] * 1000) return 1", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. ARGV[3] * 10) return 1", "about 16 digits"},
+		{FindGlobalVariable, "assigned", touch + "n = 1 return 1", touch + "local n = 1 return 1", "assigns the global n"},
+		{FindGlobalVariable, "read", touch + "if nosuch then return 1 end return 1", touch + "if cjson then return 1 end return 1", "reads the global nosuch"},
+		{FindNotFollowed, "loadstring", touch + "loadstring(ARGV[1])() return 1", touch + "tostring(ARGV[1]) return 1", "code is loaded at run time by loadstring"},
+		{FindNotFollowed, "command", touch + "redis.call(ARGV[1], KEYS[1]) return 1", touch + "redis.call(ARGV[1] and 'GET' or 'TTL', KEYS[1]) return 1", "the command is ARGV[1]"},
+	} {
+		t.Run(string(tt.kind)+"/"+tt.name, func(t *testing.T) {
+			bad := findings(t, tt.bad, contract(), Law{})
+			if !strings.Contains(strings.Join(bad[tt.kind], "\n"), tt.want) {
+				t.Errorf("planted: %v, want %s with %q", bad, tt.kind, tt.want)
+			}
+			if good := findings(t, tt.good, contract(), Law{}); len(good[tt.kind]) > 0 {
+				t.Errorf("near: %v", good[tt.kind])
+			}
+		})
+	}
+}
+
+func findings(t *testing.T, text string, v *scripts.Verb, law Law) map[FindingKind][]string {
+	t.Helper()
+	tr, err := Of(Script{Path: "planted.lua", Text: text, Verb: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[FindingKind][]string{}
+	for _, f := range tr.Findings(law) {
+		out[f.Kind] = append(out[f.Kind], fmt.Sprintf("%d:%d: %s", f.Line, f.Col, f.Message))
+	}
+	return out
+}
+
+func TestStrictLaw(t *testing.T) {
+	text := refusal + "\nredis.call('HGET', KEYS[1], 'x') redis.call('DEL', KEYS[2] .. 'meta') return 1"
+	if got := findings(t, text, contract(), Law{}); len(got) > 0 {
+		t.Errorf("full law: %v", got)
+	}
+	got := findings(t, text, contract(), Law{Strict: true})
+	want := "[3:34: key emq:{q}:meta of DEL is derived from KEYS[2] (base) and not passed in KEYS]"
+	if g := fmt.Sprint(got[FindDerivedKey]); g != want || len(got) != 1 {
+		t.Errorf("strict law: %v, want %s", got, want)
+	}
+}
+
+func TestFileNameDeclares(t *testing.T) {
+	for path, want := range map[string]string{"a/job-1.lua": "[KEYS[2]]", "job-2.lua": "[]", "job-3.lua": "[KEYS[3] unused]", "job.lua": "[]"} {
+		tr, err := Of(Script{Path: path, Text: "redis.call('RENAME', KEYS[1], KEYS[2])"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, f := range tr.Findings(Law{}) {
+			if f.Kind == FindKeysIndex {
+				got = append(got, "KEYS[2]")
+			} else if f.Kind == FindUnusedKey {
+				got = append(got, "KEYS[3] unused")
+			}
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", path, got, want)
+		}
+	}
+}
+
+func TestAllow(t *testing.T) {
+	line := "redis.call('GET', 'x')"
+	for _, tt := range []struct {
+		text string
+		want int
+	}{
+		{line, 1},
+		{line + " -- emqctl:allow undeclared-key", 0},
+		{"-- emqctl:allow hash-tag, undeclared-key because it is shared\n" + line, 0},
+		{"-- emqctl:allow undeclared-key\n\n" + line, 1},
+		{"-- emqctl:allow hash-tag\n" + line, 1},
+		{line + "\n-- emqctl:allow undeclared-key", 1},
+		{"local s = '-- emqctl:allow undeclared-key'\n" + line, 1},
+	} {
+		tr, err := Of(Script{Text: tt.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tr.Findings(Law{}); len(got) != tt.want {
+			t.Errorf("%q: %v, want %d findings", tt.text, got, tt.want)
+		}
+	}
+	tr, _ := Of(Script{Text: line})
+	if got := tr.Findings(Law{Allow: []FindingKind{FindUndeclaredKey}}); len(got) != 0 {
+		t.Errorf("allowed by option: %v", got)
+	}
+}
+
+func TestKindsAreDocumented(t *testing.T) {
+	seen := map[FindingKind]bool{}
+	for _, k := range Kinds() {
+		if seen[k.Kind] || k.About == "" {
+			t.Errorf("kind %q: %q", k.Kind, k.About)
+		}
+		seen[k.Kind] = true
+	}
+	if len(seen) != 19 {
+		t.Errorf("%d kinds are documented", len(seen))
+	}
+}
