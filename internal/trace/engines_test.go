@@ -1,0 +1,212 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/echomq/emqctl/internal/scripts"
+	"github.com/echomq/emqctl/internal/valkeytest"
+)
+
+func answers(t *testing.T, s Script) map[string]Verdict {
+	t.Helper()
+	tr, err := Of(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]Verdict{}
+	for _, v := range tr.Engines() {
+		out[v.Engine] = v
+	}
+	return out
+}
+
+func TestEngines(t *testing.T) {
+	// In the order of the profiles: standalone, cluster, cluster-shebang,
+	// dragonfly, kvrocks-strict, upstash-locking, elasticache-serverless,
+	// alibaba-proxy.
+	for _, tt := range []struct {
+		name, text string
+		verb       *scripts.Verb
+		want       string
+	}{
+		{"declared", "redis.call('GET', KEYS[1])", contract(), "ok ok ok ok ok ok ok ok"},
+		{"declared-in-a-local", "local k = KEYS[1] redis.call('GET', k)", contract(), "ok ok ok ok ok ok ok refused"},
+		{"derived", "redis.call('GET', KEYS[1] .. ':logs')", contract(), "ok ok ok refused refused refused ok refused"},
+		{"base-argument", "redis.call('GET', ARGV[2] .. 'meta')", contract(), "ok ok ok refused refused refused ok refused"},
+		{"dragonfly-flag", "--!df flags=allow-undeclared-keys\nredis.call('GET', KEYS[1] .. ':logs')", contract(), "ok ok ok ok refused refused ok refused"},
+		{"other-tag", "redis.call('GET', 'emq:{orders}:meta')", contract(), "ok depends refused refused refused refused refused refused"},
+		{"data", "redis.call('DEL', redis.call('GET', KEYS[1]))", contract(), "ok depends depends refused refused refused depends refused"},
+		{"computed", "redis.call('GET', string.char(ARGV[1]))", contract(), "ok depends depends depends depends depends depends refused"},
+		{"alien", "redis.call('GET', KEYS[1] .. ':x')", nil, "ok depends depends refused refused refused depends refused"},
+		{"alien-two-keys", "redis.call('RENAME', KEYS[1], KEYS[2])", nil, "ok depends depends ok ok ok depends ok"},
+		{"no-keys", "redis.call('GET', 'x')", nil, "ok depends depends refused refused refused refused refused"},
+		{"cross-slot-flag", "#!lua flags=allow-cross-slot-keys\nredis.call('GET', 'x' .. KEYS[1] .. ARGV[1])", contract(), "ok ok ok refused refused refused ok refused"},
+		{"no-cluster", "#!lua flags=no-cluster\nredis.call('GET', KEYS[1])", contract(), "ok refused refused ok ok ok ok ok"},
+		{"no-writes", "#!lua flags=no-writes\nredis.call('DEL', KEYS[1])", contract(), "refused refused refused refused refused refused refused refused"},
+		{"unknown-command", "redis.call('NOSUCH')", contract(), "refused refused refused refused refused refused refused refused"},
+		{"other-release", "redis.call('HPEXPIRE', KEYS[1], 5, 'FIELDS', 1, 'f')", contract(), "depends depends depends depends depends depends depends depends"},
+	} {
+		got := answers(t, Script{Text: tt.text, Verb: tt.verb})
+		var words []string
+		for _, e := range Engines() {
+			words = append(words, string(got[e].Verdict))
+			if (got[e].Verdict != OK) != (len(got[e].Reasons) > 0) {
+				t.Errorf("%s: %s is %s for the reasons %q", tt.name, e, got[e].Verdict, got[e].Reasons)
+			}
+			if got[e].Source == "" || got[e].Date != "2026-11" || got[e].Rule == "" {
+				t.Errorf("%s: %+v", e, got[e])
+			}
+		}
+		if g := strings.Join(words, " "); g != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, g, tt.want)
+		}
+	}
+	ran := []string{}
+	for _, p := range profiles() {
+		if p.run {
+			ran = append(ran, p.name)
+		}
+	}
+	if !slices.Equal(ran, []string{"standalone", "cluster", "cluster-shebang"}) {
+		t.Errorf("profiles that are said to be run: %v", ran)
+	}
+}
+
+// TestClusterRules tries the rules of the cluster rows on a real server, one
+// node that owns all slots.
+func TestClusterRules(t *testing.T) {
+	c := valkeytest.Start(t, "--cluster-enabled", "yes").Client()
+	if r, err := do(c, "CLUSTER", "ADDSLOTSRANGE", "0", "16383"); err != nil {
+		t.Fatal(r, err)
+	}
+	for range 500 {
+		if info, _ := do(c, "CLUSTER", "INFO"); strings.Contains(info, "cluster_state:ok") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, tt := range []struct {
+		name, text string
+		keys       []string
+		refused    string // a part of the error; "" when the call succeeds
+		engine     string
+		verdict    Answer
+		verb       *scripts.Verb
+	}{
+		{"same-tag", "return redis.call('SET', KEYS[1] .. ':logs', 1)", []string{"emq:{q}:job:1"}, "", "cluster", OK, contract()},
+		{"undeclared-other-slot", "return redis.call('SET', 'emq:{orders}:x', 1)", []string{"emq:{q}:job:1"}, "", "cluster", Depends, contract()},
+		{"declared-in-two-slots", "return redis.call('GET', KEYS[1])", []string{"a", "b"}, "CROSSSLOT", "cluster", OK, nil},
+		{"shebang-same-tag", "#!lua\nreturn redis.call('SET', KEYS[1] .. ':logs', 1)", []string{"emq:{q}:job:1"}, "", "cluster-shebang", OK, contract()},
+		{"shebang-other-slot", "#!lua\nreturn redis.call('SET', 'emq:{orders}:x', 1)", []string{"emq:{q}:job:1"}, "do not hash to the same slot", "cluster-shebang", Refused, contract()},
+		{"shebang-lifted", "#!lua flags=allow-cross-slot-keys\nreturn redis.call('SET', 'emq:{orders}:x', 1)", []string{"emq:{q}:job:1"}, "", "cluster-shebang", OK, contract()},
+		{"shebang-no-cluster", "#!lua flags=no-cluster\nreturn redis.call('GET', KEYS[1])", []string{"emq:{q}:job:1"}, "cluster", "cluster-shebang", Refused, contract()},
+		{"shebang-no-writes", "#!lua flags=no-writes\nreturn redis.call('DEL', KEYS[1])", []string{"emq:{q}:job:1"}, "Write commands are not allowed", "cluster-shebang", Refused, contract()},
+		{"shebang-engine", "#!python\nreturn 1", []string{"a"}, "Unexpected engine", "cluster-shebang", Refused, nil},
+		{"global", "x = 1", []string{"a"}, "readonly table", "cluster", Refused, nil},
+		{"noscript", "return redis.call('WATCH', KEYS[1])", []string{"a"}, "not allowed from script", "cluster", Refused, nil},
+	} {
+		args := append([]string{"EVAL", tt.text, strconv.Itoa(len(tt.keys))}, tt.keys...)
+		_, err := do(c, args...)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if tt.refused == "" && err != nil && !strings.Contains(got, "nil") || !strings.Contains(strings.ToLower(got), strings.ToLower(tt.refused)) {
+			t.Errorf("%s: the server says %q, want %q", tt.name, got, tt.refused)
+		}
+		if v := answers(t, Script{Text: tt.text, Verb: tt.verb})[tt.engine]; v.Verdict != tt.verdict {
+			t.Errorf("%s: %s is %s %q, want %s", tt.name, tt.engine, v.Verdict, v.Reasons, tt.verdict)
+		}
+	}
+}
+
+// aclVerb is a script with its contract, and a call that takes it through
+// all its commands.
+func aclVerb() (string, *scripts.Verb) {
+	text := `
+local base = ARGV[1]
+redis.call('EXISTS', KEYS[1])
+local popped = redis.call('ZPOPMIN', KEYS[2])
+local row = base .. 'job:' .. popped[1]
+redis.call('HINCRBY', row, 'attempts', 1)
+local g = redis.call('HGET', row, 'group')
+redis.call('ZADD', base .. 'g:' .. g .. ':pending', 0, popped[1])
+redis.call('ZCARD', base .. 'active')
+redis.call('OBJECT', 'ENCODING', base .. 'meta')
+redis.call('DEL', row .. ':logs')
+redis.call('PUBLISH', base .. 'events', 'x')
+redis.call('TIME')
+return 1`
+	return text, &scripts.Verb{
+		Keys:    []scripts.Key{{N: 1, Name: "row", Pattern: "emq:{q}:job:<id>"}, {N: 2, Name: "pending", Pattern: "emq:{q}:pending"}},
+		Args:    []scripts.Arg{{N: 1, Name: "base", Base: "queue"}},
+		Returns: []scripts.Return{{Value: "1"}},
+	}
+}
+
+// TestACL gives a user just the rights that the trace says, and no less: the
+// call succeeds with all of them and fails without any one.
+func TestACL(t *testing.T) {
+	text, verb := aclVerb()
+	tr, err := Of(Script{Text: text, Verb: verb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acl := tr.ACL("quotes")
+	want := "+evalsha +script|load +del +exists +hget +hincrby +object|encoding +publish +time +zadd +zcard +zpopmin " +
+		"~emq:{quotes}:job:* ~emq:{quotes}:pending %W~emq:{quotes}:g:*:pending %R~emq:{quotes}:active %R~emq:{quotes}:meta %W~emq:{quotes}:job:*:logs &emq:{quotes}:events"
+	if got := acl.Verb.Rules(); got != want {
+		t.Errorf("rules\n got %s\nwant %s", got, want)
+	}
+	if got := tr.ACL("").Verb.Keys[0]; got != "~emq:{q}:job:*" {
+		t.Errorf("without a queue: %s", got)
+	}
+	if got, want := acl.Connection.Rules(), "+ping +get +cluster|shards %R~{emq}:version"; got != want {
+		t.Errorf("connection %s, want %s", got, want)
+	}
+	srv := valkeytest.Start(t)
+	admin := srv.Client()
+	sha, err := do(admin, "SCRIPT", "LOAD", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := srv.Client()
+	try := func(rules []string) error {
+		for _, cmd := range [][]string{
+			{"FLUSHALL"},
+			{"HSET", "emq:{quotes}:job:1", "group", "g"},
+			{"ZADD", "emq:{quotes}:pending", "0", "1"},
+			append([]string{"ACL", "SETUSER", "worker", "reset", "on", "nopass", "-@all"}, rules...),
+		} {
+			if r, err := do(admin, cmd...); err != nil {
+				t.Fatalf("%v: %s, %v", cmd, r, err)
+			}
+		}
+		if _, err := do(user, "AUTH", "worker", ""); err != nil {
+			t.Fatal(err)
+		}
+		_, err := do(user, "EVALSHA", sha, "2", "emq:{quotes}:job:1", "emq:{quotes}:pending", "emq:{quotes}:")
+		return err
+	}
+	rules := slices.Concat(acl.Verb.Commands, acl.Verb.Keys, acl.Verb.Channels)
+	if err := try(rules); err != nil {
+		t.Errorf("with all rights: %v", err)
+	}
+	for i, r := range rules {
+		// Not needed for this call: the script is loaded, and job:* covers logs.
+		if r == "+script|load" || r == "%W~emq:{quotes}:job:*:logs" {
+			continue
+		}
+		if err := try(slices.Delete(slices.Clone(rules), i, i+1)); err == nil {
+			t.Errorf("without %s the call succeeds", r)
+		}
+	}
+	if err := try(append(slices.Clone(acl.Connection.Commands), fmt.Sprint("~*"))); err == nil {
+		t.Error("the connection's rights alone run the script")
+	}
+}
