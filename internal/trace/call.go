@@ -216,10 +216,10 @@ func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.P
 			return one(join(nilV{}, numV{text: "?", ps: []piece{{kind: pUnknown, text: u.why}}}))
 		}
 		x := w.toNum(v)
-		if p := x.ps; len(p) == 1 && p[0].kind == pArgv {
+		if _, ok := v.(numV); ok || x.known {
 			return one(x)
 		}
-		return one(x)
+		return one(join(x, nilV{})) // nil when it is not a number
 	case "ipairs", "pairs":
 		return one(iterV{over: arg(0), pairs: name == "pairs"})
 	case "next":
@@ -424,7 +424,9 @@ func (w *walker) unpack(t, from, to value, n ast.PositionHolder) []value {
 		if isNum && end.known && c.base != pLit && end.v < 64 {
 			var out []value
 			for i := start; i <= int(end.v); i++ {
-				out = append(out, c.get(numV{known: true, v: float64(i)}))
+				v := c.get(numV{known: true, v: float64(i)})
+				w.useKey(v, n)
+				out = append(out, v)
 			}
 			return out
 		}
@@ -844,6 +846,7 @@ func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n a
 			k := &keys[i]
 			k.Arg, k.Many, k.Maybe, k.Channel, k.SortPattern, k.Access = u.Arg+1, many, u.Maybe, u.Channel, u.Pattern, u.Access
 			s.access |= u.Access
+			w.work -= 2 + len(k.pieces)
 			s.Keys = append(s.Keys, *k)
 		}
 	}

@@ -531,10 +531,16 @@ func (w *walker) toNum(v value) numV {
 	case altV:
 		var texts []string
 		n := numV{}
+		var sure []value
 		for _, a := range v.vs {
-			if isNil(a) {
-				continue
+			if !isNil(a) {
+				sure = append(sure, a)
 			}
+		}
+		if len(sure) == 1 {
+			return w.toNum(sure[0])
+		}
+		for _, a := range sure {
 			x := w.toNum(a)
 			n.digits, n.frac = max(n.digits, x.digits), n.frac || x.frac
 			if x.known {

@@ -115,6 +115,7 @@ type Trace struct {
 	keysSeen   map[int]bool
 	keysAll    bool
 	keyUses    []keyUse
+	place      map[string]int // of each pattern in Derived
 }
 
 // keyUse is a KEYS index that the script reads.
@@ -208,6 +209,7 @@ func (s Script) locate(e *Error) *Error {
 func (t *Trace) flatten() {
 	t.Steps = []Step{}
 	t.Derived = []DerivedKey{}
+	t.place = map[string]int{}
 	var when, loop, guards []string
 	var via []int
 	var walk func(b *Block)
@@ -277,13 +279,15 @@ func (t *Trace) derive(k Key) {
 	if k.Origin != Derived {
 		return
 	}
-	for i := range t.Derived {
-		if d := &t.Derived[i]; d.Pattern == k.Pattern {
+	if i, ok := t.place[k.Pattern]; ok {
+		d := &t.Derived[i]
+		if len(d.From) < maxAlts {
 			for _, f := range k.From {
 				d.From = appendNew(d.From, f)
 			}
-			return
 		}
+		return
 	}
+	t.place[k.Pattern] = len(t.Derived)
 	t.Derived = append(t.Derived, DerivedKey{k.Pattern, append([]string(nil), k.From...), k.Channel})
 }

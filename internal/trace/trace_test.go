@@ -77,6 +77,12 @@ func TestOrigins(t *testing.T) {
 		{"put-into-a-reply", "local r = redis.call('LRANGE', KEYS[1], 0, -1) r[#r + 1] = KEYS[2] for _, k in ipairs(r) do redis.call('DEL', k) end", "LRANGE dec:<KEYS[1]>; DEL dat:<element>|dec:<KEYS[2]>"},
 		{"upvalue", "local k = KEYS[1] local function f() k = KEYS[2] end f() redis.call('GET', k)", "GET dec:<KEYS[2]>"},
 		{"grows-in-a-loop", "local k = KEYS[1] while redis.call('EXISTS', k) == 1 do k = k .. ':x' end redis.call('DEL', k)", "EXISTS der:<KEYS[1]><?>; DEL der:<KEYS[1]><?>"},
+		{"tonumber-or", "local n = tonumber(ARGV[1]) if n then redis.call('GET', KEYS[1]) else redis.call('GET', KEYS[2]) end", "GET dec:<KEYS[1]>; GET dec:<KEYS[2]>"},
+		{"tonumber-in-a-key", "redis.call('GET', KEYS[1] .. tonumber(ARGV[1]))", "GET der:<KEYS[1]><ARGV[1]>"},
+		{"closures", "local function mk(k) return function() redis.call('GET', k) end end local a, b = mk(KEYS[1]), mk(KEYS[2]) local f = ARGV[1] and a or b f()", "GET dec:<KEYS[1]>; GET dec:<KEYS[2]>"},
+		{"overwritten-place", "local t = { KEYS[1] } t[ARGV[1]] = KEYS[2] t[tonumber(ARGV[2])] = 'x' redis.call('GET', t[1])", "GET dec:<KEYS[1]>|dec:<KEYS[2]>|lit:x"},
+		{"break", "local k = KEYS[1] for i = 1, 99 do if ARGV[i] then k = KEYS[2] break end k = 'x' end redis.call('GET', k)", "GET dec:<KEYS[2]>|dec:<KEYS[1]>|lit:x"},
+		{"shadowed", "local k = KEYS[1] do local k = KEYS[2] redis.call('GET', k) end redis.call('GET', k)", "GET dec:<KEYS[2]>; GET dec:<KEYS[1]>"},
 		{"dead-code", "do return 1 end redis.call('GET', KEYS[1])", ""},
 		{"after-error", "error('x') redis.call('GET', KEYS[1])", ""},
 		{"always-true", "local f = false if not f then redis.call('GET', KEYS[1]) else redis.call('GET', KEYS[2]) end", "GET dec:<KEYS[1]>"},
@@ -202,6 +208,7 @@ func TestBounds(t *testing.T) {
 			continue
 		}
 		tr.Findings(Law{})
+		t.Logf("%s: %v, %d steps", tt.name, time.Since(start), len(tr.Steps))
 		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("%s took %v", tt.name, d)
 		}

@@ -182,7 +182,7 @@ func same(a, b value, depth int) bool {
 		return ok && a.known == b.known && a.v == b.v && a.text == b.text && a.from == b.from && a.to == b.to && slices.Equal(a.ps, b.ps)
 	case *funcV:
 		b, ok := b.(*funcV)
-		return ok && a.fn == b.fn
+		return ok && sameFunc(a.fn, b.fn) && sameScope(a.scope, b.scope, depth-1)
 	case builtinV:
 		b, ok := b.(builtinV)
 		return ok && a == b
@@ -234,6 +234,21 @@ func same(a, b value, depth int) bool {
 		return true
 	}
 	return false
+}
+
+// sameScope compares what two closures of one function hold.
+func sameScope(a, b *scope, depth int) bool {
+	for ; a != b; a, b = a.parent, b.parent {
+		if a == nil || b == nil || len(a.cells) != len(b.cells) {
+			return false
+		}
+		for i := range a.cells {
+			if a.cells[i] != b.cells[i] && (a.names[i] != b.names[i] || !same(a.cells[i].v, b.cells[i].v, depth)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func contains(vs []value, v value, depth int) bool {
