@@ -763,7 +763,14 @@ func (w *walker) reply(s *ast.ReturnStmt, vs []value) {
 		w.t.Replies = append(w.t.Replies, Reply{"nil", true, int(p.line), int(p.col)})
 		return
 	}
-	for _, v := range alternatives(w.nth(vs, 0)) {
+	alts := alternatives(w.nth(vs, 0))
+	if len(alts) == 2 {
+		// tonumber gives nil for what is no number; no script means that.
+		if n, ok := alts[0].(numV); ok && !n.known && isNil(alts[1]) {
+			alts = alts[:1]
+		}
+	}
+	for _, v := range alts {
 		r := Reply{Line: int(p.line), Col: int(p.col)}
 		switch v := v.(type) {
 		case errorV:
