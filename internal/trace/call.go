@@ -433,7 +433,7 @@ func (w *walker) unpack(t, from, to value, n ast.PositionHolder) []value {
 		if c.base == pKeys {
 			w.t.keysAll = true
 		}
-		return []value{manyV{t: &tableV{&cell{v: c}}, from: start}}
+		return []value{manyV{t: &tableV{c: w.cell(c)}, from: start}}
 	case altV:
 		var out []value
 		first := true
@@ -488,10 +488,8 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 				c, _ := tab.c.v.(*content)
 				if c != nil {
 					nc := *c
-					nc.arr, nc.rest = nil, join(join(c.rest, c.tail), arg(len(args)-1))
-					for _, v := range c.arr {
-						nc.rest = join(nc.rest, v)
-					}
+					w.shift(&nc)
+					nc.rest = join(nc.rest, arg(len(args)-1))
 					if many {
 						nc.rest = join(nc.rest, arg(1))
 					}
@@ -509,10 +507,7 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 			if tab, ok := t.(*tableV); ok {
 				if c, ok := tab.c.v.(*content); ok {
 					nc := *c
-					nc.arr, nc.rest = nil, join(c.rest, c.tail)
-					for _, v := range c.arr {
-						nc.rest = join(nc.rest, v)
-					}
+					w.shift(&nc)
 					w.set(tab.c, &nc)
 					out = join(out, w.anyItem(c, numV{text: "#t"}))
 				}
@@ -548,6 +543,18 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 	}
 	w.callbacks(args, n)
 	return []value{unknownV{"the result of table." + fn}}
+}
+
+// shift forgets the places of a list whose items have moved. Of KEYS and ARGV
+// the numbers no longer say which is which.
+func (w *walker) shift(c *content) {
+	fields := c.fields
+	c.fields = nil
+	c.rest = w.anyItem(c, numV{text: "i"})
+	if isNil(c.rest) {
+		c.rest = nil
+	}
+	c.arr, c.tail, c.base, c.fields = nil, nil, pLit, fields
 }
 
 func (w *walker) mathFunc(fn string, args []value, n ast.PositionHolder) value {

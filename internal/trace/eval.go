@@ -117,20 +117,14 @@ func (w *walker) table(e *ast.TableExpr) value {
 		}
 		if i == len(e.Fields)-1 {
 			vs := w.list([]ast.Expr{f.Value})
-			for _, v := range vs {
-				if m, ok := v.(manyV); ok {
-					// {unpack(KEYS)}, {...}: a copy of the list it came from.
-					if m.t != nil && m.from == 1 && len(c.arr) == 0 && len(e.Fields) == 1 {
-						if src, ok := m.t.c.v.(*content); ok {
-							c = &content{base: src.base, arr: src.arr, tail: src.tail, rest: src.rest, fields: map[string]value{}}
-							continue
-						}
-					}
-					c.tail = join(c.tail, w.elemOf(m))
+			// {unpack(KEYS)}, {...}: a copy of the list it came from.
+			if m, ok := w.onlyMany(vs); ok && m.t != nil && m.from == 1 && len(e.Fields) == 1 {
+				if src, ok := m.t.c.v.(*content); ok {
+					c = &content{base: src.base, arr: src.arr, tail: src.tail, rest: src.rest, fields: map[string]value{}}
 					continue
 				}
-				c.arr = append(c.arr, v)
 			}
+			c = c.fill(w, vs)
 			continue
 		}
 		c.arr = append(c.arr, w.eval(f.Value))
@@ -141,7 +135,31 @@ func (w *walker) table(e *ast.TableExpr) value {
 		}
 		c.arr = c.arr[:maxItems]
 	}
-	return &tableV{&cell{v: c}}
+	return &tableV{c: w.cell(c), site: e}
+}
+
+func (w *walker) onlyMany(vs []value) (manyV, bool) {
+	if len(vs) != 1 {
+		return manyV{}, false
+	}
+	m, ok := vs[0].(manyV)
+	return m, ok
+}
+
+// fill appends a list of values to a table that is being made.
+func (c *content) fill(w *walker, vs []value) *content {
+	for _, v := range vs {
+		if m, ok := v.(manyV); ok {
+			c.tail = join(c.tail, w.elemOf(m))
+			continue
+		}
+		if c.tail != nil {
+			c.tail = join(c.tail, v)
+			continue
+		}
+		c.arr = append(c.arr, v)
+	}
+	return c
 }
 
 // closed reports whether the items of a list are just those of arr.

@@ -40,8 +40,11 @@ type (
 		plus     int     // and this much more
 	}
 	// tableV is a table the script made, or KEYS or ARGV.
-	tableV struct{ c *cell }
-	funcV  struct {
+	tableV struct {
+		c    *cell
+		site ast.Expr // where it is made
+	}
+	funcV struct {
 		fn    *ast.FunctionExpr
 		name  string
 		scope *scope
@@ -68,7 +71,10 @@ type content struct {
 	keys   value            // joined keys that are not known, nil when none
 }
 
-type cell struct{ v value }
+type cell struct {
+	v    value
+	born int // the pass of a loop that made it
+}
 
 type scope struct {
 	names   []string
@@ -78,11 +84,9 @@ type scope struct {
 	isFunc  bool
 }
 
-func (s *scope) declare(name string, v value) *cell {
-	c := &cell{v}
+func (s *scope) declare(name string, c *cell) {
 	s.names = append(s.names, name)
 	s.cells = append(s.cells, c)
-	return c
 }
 
 func (s *scope) lookup(name string) *cell {
@@ -194,7 +198,9 @@ func same(a, b value, depth int) bool {
 		return ok && same(a.msg, b.msg, depth-1)
 	case *tableV:
 		b, ok := b.(*tableV)
-		return ok && (a == b || same(a.c.v, b.c.v, depth-1))
+		// Two tables are one value only when the same code made them: what
+		// is put into one later is not in the other.
+		return ok && (a == b || a.site != nil && a.site == b.site && same(a.c.v, b.c.v, depth-1))
 	case altV:
 		b, ok := b.(altV)
 		if !ok || len(a.vs) != len(b.vs) {
@@ -211,7 +217,7 @@ func same(a, b value, depth int) bool {
 		if !ok || a.from != b.from || (a.t == nil) != (b.t == nil) {
 			return false
 		}
-		return a.t != nil && same(a.t, b.t, depth-1) || a.t == nil && same(a.elem, b.elem, depth-1)
+		return a.t != nil && same(a.t.c.v, b.t.c.v, depth-1) || a.t == nil && same(a.elem, b.elem, depth-1)
 	case *content:
 		b, ok := b.(*content)
 		if !ok || a == b {

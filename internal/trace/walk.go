@@ -35,7 +35,7 @@ type walker struct {
 	depth   int
 	work    int
 	steps   int
-	stamp   int
+	clock   int // counts the passes of loops
 	tries   int
 	over    bool
 	noted   map[string]bool
@@ -86,8 +86,8 @@ func newWalker(t *Trace, src *source) *walker {
 		body: &Block{Kind: BlockSeq}, added: map[piece]value{}, noted: map[string]bool{}, said: map[Finding]bool{}, work: maxWork,
 	}
 	w.cur = w.body
-	w.tables = &tableV{&cell{v: &content{base: pKeys}}}
-	w.argv = &tableV{&cell{v: &content{base: pArgv}}}
+	w.tables = &tableV{c: &cell{v: &content{base: pKeys}}}
+	w.argv = &tableV{c: &cell{v: &content{base: pArgv}}}
 	w.globals["KEYS"] = &cell{v: w.tables}
 	w.globals["ARGV"] = &cell{v: w.argv}
 	return w
@@ -130,6 +130,9 @@ func (w *walker) spend(n ast.PositionHolder, amount int) bool {
 	}
 	return true
 }
+
+// cell makes a place for a value.
+func (w *walker) cell(v value) *cell { return &cell{v, w.clock} }
 
 func (w *walker) set(c *cell, v value) {
 	w.trail = append(w.trail, change{c, c.v})
@@ -177,23 +180,42 @@ func (w *walker) merge(states [][]delta) {
 		}
 	}
 	done := map[*cell]bool{}
+	var all []delta
 	for _, st := range states {
-		for _, d := range st {
-			if done[d.c] {
-				continue
+		all = append(all, st...)
+	}
+	for _, d := range tablesFirst(all) {
+		if done[d.c] {
+			continue
+		}
+		done[d.c] = true
+		var v value
+		for _, m := range maps {
+			x, ok := m[d.c]
+			if !ok {
+				x = d.c.v
 			}
-			done[d.c] = true
-			var v value
-			for _, m := range maps {
-				x, ok := m[d.c]
-				if !ok {
-					x = d.c.v
-				}
-				v = join(v, x)
-			}
-			w.set(d.c, v)
+			v = join(v, x)
+		}
+		w.set(d.c, v)
+	}
+}
+
+// tablesFirst puts what tables hold before the variables that hold tables:
+// whether two tables are alike shows only when both are filled.
+func tablesFirst(ds []delta) []delta {
+	out := make([]delta, 0, len(ds))
+	for _, d := range ds {
+		if _, ok := d.v.(*content); ok {
+			out = append(out, d)
 		}
 	}
+	for _, d := range ds {
+		if _, ok := d.v.(*content); !ok {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 type arm struct {
@@ -261,6 +283,8 @@ func (w *walker) loop(text string, line int, once, endless bool, body func()) {
 		saved := w.cur
 		w.cur = b
 		steps, grown := w.steps, w.grew
+		w.clock++
+		birth := w.clock
 		w.grew = false
 		body()
 		w.cur = saved
@@ -273,7 +297,11 @@ func (w *walker) loop(text string, line int, once, endless bool, body func()) {
 		w.dead = false
 		changed := w.grew
 		w.grew = w.grew || grown
-		for _, d := range end {
+		for _, d := range tablesFirst(end) {
+			if d.c.born >= birth {
+				w.set(d.c, d.v) // made in this pass: it had no other value
+				continue
+			}
 			nv := d.v
 			switch {
 			case pass < 2:
@@ -417,14 +445,15 @@ func (w *walker) local(s *ast.LocalAssignStmt) {
 	// local function f: its name is known inside it.
 	if len(s.Names) == 1 && len(s.Exprs) == 1 {
 		if fn, ok := s.Exprs[0].(*ast.FunctionExpr); ok {
-			c := w.scope.declare(s.Names[0], nil)
+			c := w.cell(nil)
+			w.scope.declare(s.Names[0], c)
 			c.v = &funcV{fn, s.Names[0], w.scope}
 			return
 		}
 	}
 	vs := w.list(s.Exprs)
 	for i, name := range s.Names {
-		w.scope.declare(name, named(w.nth(vs, i), name))
+		w.scope.declare(name, w.cell(named(w.nth(vs, i), name)))
 	}
 }
 
@@ -480,7 +509,7 @@ func (w *walker) assignName(l *ast.IdentExpr, v value) {
 	w.find(FindGlobalVariable, l, "assigns the global "+l.Value+", which a server refuses: make it local")
 	c := w.globals[l.Value]
 	if c == nil {
-		c = &cell{v: nilV{}}
+		c = w.cell(nilV{})
 		w.globals[l.Value] = c
 	}
 	w.set(c, v)
@@ -623,7 +652,7 @@ func (w *walker) with(names []string, vs []value, list []ast.Stmt) {
 		if i < len(vs) {
 			v = vs[i]
 		}
-		w.scope.declare(n, named(v, n))
+		w.scope.declare(n, w.cell(named(v, n)))
 	}
 	w.stmts(list)
 	w.scope = outer
@@ -927,10 +956,14 @@ func (w *walker) callFunc(f *funcV, args []value, n ast.PositionHolder) []value 
 	}
 	sc := &scope{parent: f.scope, isFunc: true}
 	for i, name := range f.fn.ParList.Names {
-		sc.declare(name, w.nth(args, i))
+		sc.declare(name, w.cell(w.nth(args, i)))
 	}
 	if f.fn.ParList.HasVargs {
 		sc.varargs = w.from(args, len(f.fn.ParList.Names))
+		// Lua 5.1 also gives a function with ... the table arg.
+		c := &content{fields: map[string]value{"n": numV{text: "arg.n", digits: 4}}}
+		c = c.fill(w, sc.varargs)
+		sc.declare("arg", w.cell(&tableV{c: w.cell(c), site: f.fn}))
 	}
 	outerScope, outerAct, outerLoops := w.scope, w.act, w.loops
 	w.scope, w.act, w.loops = sc, act, nil
@@ -941,17 +974,19 @@ func (w *walker) callFunc(f *funcV, args []value, n ast.PositionHolder) []value 
 	}
 	w.undo(act.mark)
 	w.dead = len(act.exits) == 0
-	var states [][]delta
+	states := make([][]delta, len(act.exits))
+	for i, x := range act.exits {
+		states[i] = x.state
+	}
+	w.merge(states)
 	var out []value
 	for i, x := range act.exits {
-		states = append(states, x.state)
 		if i == 0 {
 			out = x.vals
 			continue
 		}
 		out = w.joinLists(out, x.vals)
 	}
-	w.merge(states)
 	return out
 }
 
