@@ -76,6 +76,8 @@ type Finding struct {
 	Line    int         `json:"line"`
 	Col     int         `json:"col"`
 	Message string      `json:"message"`
+
+	call int // the line of the call of a local function that leads here
 }
 
 // Law says how strictly keys must be declared.
@@ -127,6 +129,17 @@ type judge struct {
 	out []Finding
 }
 
+// at adds a finding at a step; in a local function it also says who called.
+func (j *judge) at(s *Step, kind FindingKind, format string, args ...any) {
+	j.add(kind, s.at, s.Col, format, args...)
+	if n := len(s.Via); n > 0 {
+		f := &j.out[len(j.out)-1]
+		f.call = s.Via[n-1]
+		_, line := j.t.included.At(f.call)
+		f.Message += fmt.Sprintf(" (called at line %d)", line)
+	}
+}
+
 func (j *judge) add(kind FindingKind, line, col int, format string, args ...any) {
 	j.out = append(j.out, Finding{Kind: kind, Line: max(line, 1), Col: max(col, 1), Message: fmt.Sprintf(format, args...)})
 }
@@ -138,7 +151,7 @@ func (j *judge) sorted() []Finding {
 	allowed := j.t.allowed()
 	out := []Finding{}
 	for i, f := range j.out {
-		if i > 0 && f == j.out[i-1] || slices.Contains(j.law.Allow, f.Kind) || allowed[f.Line][f.Kind] {
+		if i > 0 && f == j.out[i-1] || slices.Contains(j.law.Allow, f.Kind) || allowed[f.Line][f.Kind] || allowed[f.call][f.Kind] {
 			continue
 		}
 		if p, line := j.t.included.At(f.Line); p != "" {
@@ -165,12 +178,14 @@ func (t *Trace) allowed() map[int]map[FindingKind]bool {
 			if len(f) == 0 {
 				break
 			}
-			for _, line := range []int{c.line, c.line + 1} {
-				if out[line] == nil {
-					out[line] = map[FindingKind]bool{}
-				}
-				out[line][FindingKind(f[0])] = true
+			line := c.line
+			if !t.source.codeOn(line) {
+				line++ // a comment of its own speaks of the next line
 			}
+			if out[line] == nil {
+				out[line] = map[FindingKind]bool{}
+			}
+			out[line][FindingKind(f[0])] = true
 			if len(f) > 1 {
 				break // a reason follows
 			}
@@ -182,15 +197,15 @@ func (t *Trace) allowed() map[int]map[FindingKind]bool {
 func (j *judge) step(s *Step) {
 	switch {
 	case s.Command == "?":
-		j.add(FindNotFollowed, s.at, s.Col, "%s, which is not known before the script runs", s.Unknown)
+		j.at(s, FindNotFollowed, "%s, which is not known before the script runs", s.Unknown)
 	case s.Unknown != "" && s.spec == nil:
 		msg := "no server has the command " + s.Command
 		if n := nearest(s.Command); n != "" {
 			msg += ", did you mean " + n + "?"
 		}
-		j.add(FindUnknownCommand, s.at, s.Col, "%s", msg)
+		j.at(s, FindUnknownCommand, "%s", msg)
 	case s.spec != nil && s.spec.Flags&scripts.NoScript != 0:
-		j.add(FindNoScript, s.at, s.Col, "a server refuses %s inside a script", s.Command)
+		j.at(s, FindNoScript, "a server refuses %s inside a script", s.Command)
 	}
 	for _, k := range s.Keys {
 		if k.Maybe && s.Command != "?" {
@@ -206,18 +221,18 @@ func (j *judge) key(s *Step, k Key) {
 		what = "channel"
 	}
 	if j.law.Strict && k.Origin == Derived {
-		j.add(FindDerivedKey, s.at, s.Col, "%s %s of %s is derived from %s and not passed in KEYS", what, k.Pattern, s.Command, strings.Join(k.From, ", "))
+		j.at(s, FindDerivedKey, "%s %s of %s is derived from %s and not passed in KEYS", what, k.Pattern, s.Command, strings.Join(k.From, ", "))
 	}
 	if k.Channel {
 		return // the law is about keys
 	}
 	switch k.Origin {
 	case Literal:
-		j.add(FindUndeclaredKey, s.at, s.Col, "key %q of %s is spelled out in the script, want it in KEYS", k.Pattern, s.Command)
+		j.at(s, FindUndeclaredKey, "key %q of %s is spelled out in the script, want it in KEYS", k.Pattern, s.Command)
 	case Data:
-		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is a whole key out of a reply (%s), want it in KEYS", k.Expr, s.Command, strings.Join(k.From, ", "))
+		j.at(s, FindUndeclaredKey, "key %s of %s is a whole key out of a reply (%s), want it in KEYS", k.Expr, s.Command, strings.Join(k.From, ", "))
 	case Unknown:
-		j.add(FindUnknownKey, s.at, s.Col, "nothing can be told of the key of %s: %s", s.Command, k.Reason)
+		j.at(s, FindUnknownKey, "nothing can be told of the key of %s: %s", s.Command, k.Reason)
 	case Derived:
 		j.derived(s, k)
 	}
@@ -232,17 +247,17 @@ func (j *judge) derived(s *Step, k Key) {
 		if a := j.t.arg(r); a != nil && a.Base != "" && r.path == "" && k.pieces[0] == r {
 			break
 		}
-		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is made from ARGV[%s], which is no declared base", k.Expr, s.Command, r.index())
+		j.at(s, FindUndeclaredKey, "key %s of %s is made from ARGV[%s], which is no declared base", k.Expr, s.Command, r.index())
 		return
 	case pReply:
-		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is made from a reply (%s) and no declared key", k.Expr, s.Command, j.t.sourceOf(r))
+		j.at(s, FindUndeclaredKey, "key %s of %s is made from a reply (%s) and no declared key", k.Expr, s.Command, j.t.sourceOf(r))
 		return
 	default:
-		j.add(FindUndeclaredKey, s.at, s.Col, "key %s of %s is made from no declared key (%s)", k.Expr, s.Command, j.t.sourceOf(r))
+		j.at(s, FindUndeclaredKey, "key %s of %s is made from no declared key (%s)", k.Expr, s.Command, j.t.sourceOf(r))
 		return
 	}
 	if suffix, ok := strings.CutPrefix(k.Pattern, "emq:{q}:"); ok && j.t.Verb != nil && !strings.Contains(suffix, "<?>") && !j.t.registered(suffix) {
-		j.add(FindUnregisteredKey, s.at, s.Col, "key %s of %s is of no registered type", k.Pattern, s.Command)
+		j.at(s, FindUnregisteredKey, "key %s of %s is of no registered type", k.Pattern, s.Command)
 	}
 }
 
@@ -268,18 +283,18 @@ func (j *judge) tag(s *Step, k Key) {
 	switch {
 	case !ok: // a literal
 		if tag := tagOf(lead); declared != "" && tag != declared {
-			j.add(FindHashTag, s.at, s.Col, "key %q has the hash tag %q, the declared keys have {%s}", lead, tag, declared)
+			j.at(s, FindHashTag, "key %q has the hash tag %q, the declared keys have {%s}", lead, tag, declared)
 		}
 	case strings.Contains(lead, "{"):
 		if r.kind == pKeys || declared != "" {
-			j.add(FindHashTag, s.at, s.Col, "key %s has a brace before %s, so its hash tag is not that of the declared keys", k.Expr, exprOf([]piece{r}))
+			j.at(s, FindHashTag, "key %s has a brace before %s, so its hash tag is not that of the declared keys", k.Expr, exprOf([]piece{r}))
 		}
 	case r.kind == pKeys && r.path == "":
 		// A tag behind a key that has none of its own.
 		pats := j.t.keyPatterns(r)
 		for _, p := range k.pieces {
 			if p.kind == pLit && tagOf(p.text) != "" && (len(pats) == 0 || tagOf(pats[0]) == "") {
-				j.add(FindHashTag, s.at, s.Col, "key %s gets the hash tag %q unless %s has one of its own", k.Expr, tagOf(p.text), exprOf([]piece{r}))
+				j.at(s, FindHashTag, "key %s gets the hash tag %q unless %s has one of its own", k.Expr, tagOf(p.text), exprOf([]piece{r}))
 				return
 			}
 		}

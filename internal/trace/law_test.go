@@ -135,6 +135,7 @@ func TestAllow(t *testing.T) {
 		{"-- emqctl:allow undeclared-key\n\n" + line, 1},
 		{"-- emqctl:allow hash-tag\n" + line, 1},
 		{line + "\n-- emqctl:allow undeclared-key", 1},
+		{"local function get(k)\nredis.call('GET', k)\nend\n\nget('x') -- emqctl:allow undeclared-key\nget('y')", 1},
 		{"local s = '-- emqctl:allow undeclared-key'\n" + line, 1},
 	} {
 		tr, err := Of(Script{Text: tt.text})

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
@@ -67,6 +68,12 @@ func (s *source) pos(n ast.PositionHolder) token {
 		return token{line: 1, col: 1}
 	}
 	return s.tokens[s.lineTok[l]]
+}
+
+// codeOn reports whether a token begins on a line.
+func (s *source) codeOn(line int) bool {
+	_, ok := slices.BinarySearchFunc(s.tokens, line, func(t token, line int) int { return int(t.line) - line })
+	return ok
 }
 
 func (s *source) errAt(kind Kind, off, line, col int, format string, args ...any) *Error {

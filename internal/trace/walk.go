@@ -727,8 +727,12 @@ func (w *walker) each(s *ast.GenericForStmt, head string, it iterV, over value) 
 	if c.closed() && c.keys == nil && (!it.pairs || len(c.fields) == 0) && len(c.arr) <= maxUnroll {
 		texts := make([]string, len(c.arr))
 		for i, v := range c.arr {
-			texts[i] = head
-			if len(s.Names) > 1 {
+			texts[i] = head + ", pass " + strconv.Itoa(i+1)
+			switch v.(type) {
+			case strV, numV:
+				if len(s.Names) < 2 {
+					break
+				}
 				texts[i] = "for " + s.Names[1] + " = " + exprOf(pieces(v))
 			}
 		}
