@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"internal/scripts":    {"github.com/agnivade/levenshtein"},
 	"internal/executor":   {"internal/scripts"},
 	"internal/decode":     {"internal/brandedid", "internal/escape", "github.com/agnivade/levenshtein"},
+	"internal/trace":      {"internal/decode", "internal/scripts", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},
 	"internal/valkeytest": {"github.com/redis/rueidis"},
 	"internal/verbtest":   {"internal/decode", "internal/scripts", "internal/valkeytest", "scripts"},
 }
@@ -29,7 +30,7 @@ var allowed = map[string][]string{
 var impure = []string{"os", "os/exec", "net", "log", "math/rand", "math/rand/v2"}
 
 // cores are the packages that only compute.
-var cores = []string{"internal/slot", "internal/brandedid", "internal/escape", "internal/scripts", "internal/executor", "internal/decode"}
+var cores = []string{"internal/slot", "internal/brandedid", "internal/escape", "internal/scripts", "internal/executor", "internal/decode", "internal/trace"}
 
 func TestImports(t *testing.T) {
 	const module = "github.com/echomq/emqctl/"

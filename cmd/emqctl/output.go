@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -114,17 +115,38 @@ func (e *env) rendering(r record, end byte) func(dst []byte) ([]byte, error) {
 // emit writes one record, the only one of its command, and returns what it
 // says as an error.
 func (e *env) emit(r record, strict bool) error {
-	if err := e.check(r); err != nil {
+	return e.emitAll([]record{r}, strict)
+}
+
+// emitAll writes some records of one kind, all of its command's, and returns
+// what they say as an error.
+func (e *env) emitAll(list []record, strict bool) error {
+	var said verdict
+	var buf []byte
+	for i, r := range list {
+		if i == 0 {
+			if err := e.check(r); err != nil {
+				return err
+			}
+		}
+		var err error
+		if buf, err = e.rendering(r, '\n')(buf); err != nil {
+			return err
+		}
+		said |= r.verdict()
+	}
+	if err := e.print(string(e.undivided(buf))); err != nil {
 		return err
 	}
-	buf, err := e.rendering(r, '\n')(nil)
-	if err != nil {
+	return said.err(strict)
+}
+
+// print writes text that is the whole answer.
+func (e *env) print(text string) error {
+	if _, err := io.WriteString(e.Out, text); err != nil && err != errClosed {
 		return err
 	}
-	if _, err := e.Out.Write(e.undivided(buf)); err != nil && err != errClosed {
-		return err
-	}
-	return r.verdict().err(strict)
+	return nil
 }
 
 // undivided cuts the blank line off before the first record of an answer.

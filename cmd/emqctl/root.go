@@ -53,6 +53,7 @@ func newRootCmd(e *env) *cobra.Command {
 		newMintIDCmd(e),
 		newIDRangeCmd(e),
 		newSlotCmd(e),
+		newTraceCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)

@@ -201,3 +201,38 @@ var forms = func() (x struct {
 	}
 	return x
 }()
+
+// RegisteredPattern reports whether the suffix of a queue's key, in which
+// <name> stands for what is not known, is of a registered type.
+func RegisteredPattern(suffix string) bool {
+	for _, info := range types {
+		if info.Space != Queue {
+			continue
+		}
+		f := forms.of[info.Type]
+		if f.placeholder == "" {
+			if suffix == f.before {
+				return true
+			}
+			continue
+		}
+		rest, ok := strings.CutPrefix(suffix, f.before)
+		if !ok {
+			continue
+		}
+		name, ok := strings.CutSuffix(rest, f.after)
+		if !ok || name == "" && f.placeholder == idPlaceholder {
+			continue
+		}
+		if f.placeholder == idPlaceholder && strings.Contains(strings.Trim(name, "<>"), ":") {
+			continue // the end of the id is the next colon
+		}
+		if f.placeholder == metricPlaceholder && !strings.Contains(name, "<") {
+			if _, ok := f.match(suffix); !ok {
+				continue
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -40,6 +40,13 @@ func (i *Included) At(line int) (string, int) {
 	return p.path, p.line
 }
 
+// Rename changes the paths that At tells.
+func (i *Included) Rename(name func(path string) string) {
+	for n := range i.lines {
+		i.lines[n].path = name(i.lines[n].path)
+	}
+}
+
 var includeLine = regexp.MustCompile(`^[ \t]*--+[ \t]*@include[ \t]+["<]([^">]+)[">]`)
 
 // Include reads a script and what it includes. A script without includes is

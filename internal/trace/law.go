@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/echomq/emqctl/internal/decode"
 	"github.com/echomq/emqctl/internal/scripts"
 )
 
@@ -256,7 +257,7 @@ func (j *judge) derived(s *Step, k Key) {
 		j.at(s, FindUndeclaredKey, "key %s of %s is made from no declared key (%s)", k.Expr, s.Command, j.t.sourceOf(r))
 		return
 	}
-	if suffix, ok := strings.CutPrefix(k.Pattern, "emq:{q}:"); ok && j.t.Verb != nil && !strings.Contains(suffix, "<?>") && !j.t.registered(suffix) {
+	if suffix, ok := strings.CutPrefix(k.Pattern, "emq:{q}:"); ok && j.t.Verb != nil && !strings.Contains(suffix, "<?>") && !decode.RegisteredPattern(suffix) {
 		j.at(s, FindUnregisteredKey, "key %s of %s is of no registered type", k.Pattern, s.Command)
 	}
 }

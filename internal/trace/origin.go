@@ -418,37 +418,3 @@ func (t *Trace) spelled(ps []piece) []piece {
 	}
 	return ps
 }
-
-// registeredSuffix is the grammar of what follows emq:{q}: in a key, with
-// placeholders spelled <name>.
-func registeredSuffix(s string) bool {
-	switch s {
-	case "", "pending", "active", "schedule", "dead", "meta", "ring", "wake", "paused", "glimit", "gactive", "gweight",
-		"limiter", "repeat", "flow:outbox", "events",
-		"metrics:completed", "metrics:failed", "metrics:completed:data", "metrics:failed:data":
-		return true
-	}
-	if name, ok := strings.CutPrefix(s, "job:"); ok {
-		sub := ""
-		if i := strings.IndexByte(name, '>'); i >= 0 {
-			name, sub = name[:i+1], name[i+1:]
-		} else if i := strings.IndexByte(name, ':'); i >= 0 {
-			name, sub = name[:i], name[i:]
-		}
-		switch sub {
-		case "", ":logs", ":lock", ":dependencies", ":processed", ":failed", ":unsuccessful":
-			return name != ""
-		}
-		return false
-	}
-	if lane, ok := strings.CutPrefix(s, "g:"); ok {
-		lane, ok = strings.CutSuffix(lane, ":pending")
-		return ok && lane != ""
-	}
-	for _, p := range []string{"de:", "repeat:", "stream:", "metrics:"} {
-		if name, ok := strings.CutPrefix(s, p); ok {
-			return name != "" || p == "de:"
-		}
-	}
-	return false
-}

@@ -108,14 +108,13 @@ type Trace struct {
 	// Shebang is the script's #! line, "" without one.
 	Shebang string `json:"-"`
 
-	included   *Included
-	registered func(string) bool
-	source     *source
-	extra      []Finding // found on the walk
-	keysSeen   map[int]bool
-	keysAll    bool
-	keyUses    []keyUse
-	place      map[string]int // of each pattern in Derived
+	included *Included
+	source   *source
+	extra    []Finding // found on the walk
+	keysSeen map[int]bool
+	keysAll  bool
+	keyUses  []keyUse
+	place    map[string]int // of each pattern in Derived
 }
 
 // keyUse is a KEYS index that the script reads.
@@ -166,10 +165,6 @@ type Script struct {
 	Verb *scripts.Verb
 	// Included says which files the lines of Text came from; nil for one file.
 	Included *Included
-	// Registered tells whether the part of a key behind emq:{q}: is of a
-	// registered type; in it a placeholder is spelled <name>. Nil stands for
-	// the grammar this package knows.
-	Registered func(suffix string) bool
 }
 
 // Of traces a script. It returns no error but an *[Error]. The script is
@@ -183,10 +178,7 @@ func Of(s Script) (*Trace, error) {
 	if err != nil {
 		return nil, s.locate(err)
 	}
-	t := &Trace{Path: s.Path, Verb: s.Verb, Shebang: src.shebang, registered: s.Registered, included: s.Included, source: src, keysSeen: map[int]bool{}}
-	if t.registered == nil {
-		t.registered = registeredSuffix
-	}
+	t := &Trace{Path: s.Path, Verb: s.Verb, Shebang: src.shebang, included: s.Included, source: src, keysSeen: map[int]bool{}}
 	w := newWalker(t, src)
 	w.main(stmts)
 	t.Body = w.body

@@ -1,0 +1,394 @@
+package main
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/echomq/emqctl/internal/brandedid"
+	"github.com/echomq/emqctl/internal/decode"
+	"github.com/echomq/emqctl/internal/scripts"
+	"github.com/echomq/emqctl/internal/slot"
+	"github.com/echomq/emqctl/internal/trace"
+	lua "github.com/echomq/emqctl/scripts"
+)
+
+type traceOptions struct {
+	Verb    string
+	List    bool
+	File    string
+	SHA     string
+	Scripts string
+	Source  bool
+	Queue   string
+	ID      string
+	Args    []string // NAME=VALUE
+}
+
+func newTraceCmd(e *env) *cobra.Command {
+	var opts traceOptions
+	cmd := &cobra.Command{
+		Use:   "trace VERB",
+		Short: "Read a verb's script: its declared keys, and every key it touches in order",
+		Long: `Read the script of a verb without running it. The record has two beats: the
+handle, with the keys it declares in KEYS[] and the values it takes in ARGV; and
+the steps, the store commands in order, each with the condition it stands under
+and the keys it touches. A key is declared, or derived from a declared key, an
+argument, a popped member, a row's field; out of a reply, spelled out, or
+unknown with the reason: it is never guessed.
+
+--queue, --id and --arg bind the patterns to real keys, with their slots.
+--file traces any script, with our header or without; --scripts takes a folder
+of yours in the place of the protocol's verbs.
+
+See help law for what the findings mean.`,
+		Example: `  emqctl trace enqueue
+  emqctl trace complete --queue quotes --id JOB0KHTOWnGLuC
+  emqctl trace --list
+  emqctl trace gclaim -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				opts.Verb = args[0]
+			}
+			return runTrace(e, opts)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return verbNames(opts.Scripts), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&opts.List, "list", false, "trace every verb")
+	f.StringVar(&opts.File, "file", "", "trace this script, - for standard input")
+	f.StringVar(&opts.SHA, "sha", "", "name the verb whose script has this digest")
+	f.StringVar(&opts.Scripts, "scripts", "", "take the verbs from this folder")
+	f.BoolVar(&opts.Source, "source", false, "print the script instead")
+	f.StringVar(&opts.Queue, "queue", "", "bind {q}")
+	f.StringVar(&opts.ID, "id", "", "bind <id>")
+	f.StringArrayVar(&opts.Args, "arg", nil, "bind another name, NAME=VALUE; may be given often")
+	cmd.MarkFlagsMutuallyExclusive("list", "file", "sha")
+	cmd.MarkFlagsMutuallyExclusive("file", "scripts")
+	cmd.MarkFlagsMutuallyExclusive("list", "source")
+	return cmd
+}
+
+// verbNames returns the names of the verbs, for completions and messages.
+func verbNames(dir string) []string {
+	reg, err := loadScripts(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, v := range reg.Verbs() {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// loadScripts reads the protocol's verbs, or those of a folder.
+func loadScripts(dir string) (*scripts.Registry, error) {
+	if dir == "" {
+		return scripts.Load(lua.FS)
+	}
+	reg, err := scripts.Load(os.DirFS(dir))
+	var bad *scripts.Error
+	if errors.As(err, &bad) && bad.Line > 0 {
+		return nil, fmt.Errorf("--scripts: %s:%d:%d: %s", filepath.Join(dir, bad.Path), bad.Line, bad.Col, bad.Msg)
+	} else if err != nil {
+		return nil, fmt.Errorf("--scripts %s: %w", dir, err)
+	}
+	return reg, nil
+}
+
+func runTrace(e *env, opts traceOptions) error {
+	given := 0
+	for _, is := range []bool{opts.Verb != "", opts.List, opts.File != "", opts.SHA != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return &usageError{msg: "want one of VERB, --list, --file SCRIPT and --sha SHA1", hint: "emqctl trace --list names the verbs"}
+	}
+	if opts.SHA != "" {
+		return runTraceSHA(e, opts)
+	}
+	b, err := newBinding(opts)
+	if err != nil {
+		return err
+	}
+	if opts.File != "" {
+		return runTraceFile(e, opts, b)
+	}
+	reg, err := loadScripts(opts.Scripts)
+	if err != nil {
+		return err
+	}
+	if opts.List {
+		var list []record
+		for _, v := range reg.Verbs() {
+			r, err := newTraceRecord(trace.Script{Path: v.Path, Text: v.Source, Verb: v}, b)
+			if err != nil {
+				return err
+			}
+			list = append(list, &listedTraceRecord{*r})
+		}
+		return e.emitAll(list, false)
+	}
+	v, ok := reg.Lookup(opts.Verb)
+	if !ok {
+		u := &usageError{msg: "no verb is called " + quote(opts.Verb), hint: "emqctl trace --list names them"}
+		if near := reg.Nearest(opts.Verb); len(near) > 0 {
+			u.hint = "did you mean " + orList(near) + "?"
+		}
+		return u
+	}
+	if opts.Source {
+		return e.print(v.Source)
+	}
+	r, err := newTraceRecord(trace.Script{Path: v.Path, Text: v.Source, Verb: v}, b)
+	if err != nil {
+		return err
+	}
+	return e.emit(r, false)
+}
+
+// runTraceFile traces a script that is anybody's.
+func runTraceFile(e *env, opts traceOptions, b *binding) error {
+	s, err := e.readScript(opts.File)
+	var bad *trace.Error
+	if errors.As(err, &bad) {
+		return e.emit(brokenTraceRecord(opts.File, "", bad), false)
+	} else if err != nil {
+		return err
+	}
+	if opts.Source {
+		return e.print(s.Text)
+	}
+	r, err := newTraceRecord(s, b)
+	if errors.As(err, &bad) {
+		return e.emit(brokenTraceRecord(opts.File, s.Text, bad), false)
+	} else if err != nil {
+		return err
+	}
+	return e.emit(r, false)
+}
+
+// readScript reads a script with what it includes, and the contract of its
+// header if that is one of ours. Errors of including are a [*trace.Error].
+func (e *env) readScript(name string) (trace.Script, error) {
+	s := trace.Script{Path: name}
+	if name == "-" {
+		s.Path = "<stdin>"
+		b, err := io.ReadAll(io.LimitReader(e.In, trace.MaxSource+1))
+		if err != nil {
+			return s, &ioError{"reading standard input", err}
+		}
+		s.Text = string(b)
+	} else {
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return s, &ioError{"reading " + quote(name), err}
+		}
+		// Includes may lead out of the folder, so paths count from the root;
+		// they are shown as the operand was given.
+		root := filepath.VolumeName(abs) + string(filepath.Separator)
+		shown := func(rel string) string {
+			path := root + filepath.FromSlash(rel)
+			if filepath.IsAbs(name) {
+				return path
+			}
+			if near, err := filepath.Rel(filepath.Dir(abs), path); err == nil {
+				return filepath.Join(filepath.Dir(name), near)
+			}
+			return path
+		}
+		in, err := trace.Include(os.DirFS(root), filepath.ToSlash(strings.TrimPrefix(abs, root)))
+		var bad *trace.Error
+		if errors.As(err, &bad) {
+			bad.Path = shown(bad.Path)
+			return s, bad
+		} else if err != nil {
+			return s, &ioError{"reading " + quote(name), err}
+		}
+		in.Rename(shown)
+		s.Text, s.Included = in.Text, in
+	}
+	if v, err := scripts.Parse(filepath.Base(s.Path), s.Text); err == nil {
+		s.Verb = v
+	}
+	return s, nil
+}
+
+// runTraceSHA names the verb, or the file of --scripts, with a digest.
+func runTraceSHA(e *env, opts traceOptions) error {
+	sha := strings.ToLower(opts.SHA)
+	if raw, err := hex.DecodeString(sha); err != nil || len(raw) != sha1.Size {
+		return &usageError{msg: fmt.Sprintf("--sha is %s, want the %d hex digits of a SHA-1", quote(opts.SHA), 2*sha1.Size)}
+	}
+	r := &shaRecord{SHA1: sha}
+	fsys := fs.FS(lua.FS)
+	if opts.Scripts != "" {
+		fsys = os.DirFS(opts.Scripts)
+	}
+	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".lua") {
+			return err
+		}
+		source, err := fs.ReadFile(fsys, path)
+		if err != nil {
+			return err
+		}
+		if sum := sha1.Sum(source); hex.EncodeToString(sum[:]) == sha {
+			r.Source = &path
+			if v, err := scripts.Parse(path, string(source)); err == nil {
+				r.Verb = &v.Name
+			}
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		return &ioError{"reading --scripts", err}
+	}
+	return e.emit(r, false)
+}
+
+// shaRecord says which script has a digest.
+type shaRecord struct {
+	SHA1   string  `json:"sha1"`
+	Verb   *string `json:"verb"`
+	Source *string `json:"source"`
+}
+
+func (r *shaRecord) verdict() verdict {
+	if r.Source == nil {
+		return verdictNo
+	}
+	return 0
+}
+
+func (r *shaRecord) contract() any                { return *r }
+func (r *shaRecord) appendJSON(dst []byte) []byte { return marshal(dst, r) }
+
+func (r *shaRecord) appendText(p *page) {
+	p.str(r.SHA1 + "  ")
+	switch {
+	case r.Source == nil:
+		p.ink(p.paint.bad, "no script has this digest").end()
+	case r.Verb == nil:
+		p.bytes(p.paint.main, *r.Source).end()
+	default:
+		p.ink(p.paint.main, *r.Verb).about("%s", *r.Source).end()
+	}
+}
+
+// binding is what the names in patterns stand for.
+type binding struct {
+	values map[string]string // by name; "q" is the queue
+	used   map[string]bool
+}
+
+func newBinding(opts traceOptions) (*binding, error) {
+	b := &binding{values: map[string]string{}, used: map[string]bool{}}
+	if opts.Queue != "" {
+		if err := decode.CheckQueue(opts.Queue); err != nil {
+			e := err.(*decode.Error)
+			return nil, &usageError{msg: fmt.Sprintf("--queue is %s: %s at byte %d: %s", quote(opts.Queue), e.Kind, e.Off, e)}
+		}
+		b.values["q"] = opts.Queue
+	}
+	if opts.ID != "" {
+		if _, err := brandedid.Parse(opts.ID); err != nil {
+			e := err.(*brandedid.Error)
+			return nil, &usageError{msg: fmt.Sprintf("--id is %s: %s at byte %d: %s", quote(opts.ID), e.Kind, e.Off, e)}
+		}
+		b.values["id"] = opts.ID
+	}
+	for _, arg := range opts.Args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, &usageError{msg: "--arg is " + quote(arg) + ", want NAME=VALUE"}
+		}
+		b.values[name] = value
+	}
+	return b, nil
+}
+
+// key returns the real key of a pattern and its slot, when all of the
+// pattern's names are bound and one is used.
+func (b *binding) key(pattern string) (key *string, s *uint16) {
+	out := pattern
+	if strings.Contains(pattern, " | ") { // which one depends on the form
+		return nil, nil
+	}
+	if q, ok := b.values["q"]; ok {
+		out = strings.ReplaceAll(out, "{q}", "{"+q+"}")
+		b.used["q"] = true
+	} else if strings.Contains(pattern, "{q}") {
+		return nil, nil
+	}
+	for {
+		before, rest, ok := strings.Cut(out, "<")
+		if !ok {
+			break
+		}
+		name, after, ok := strings.Cut(rest, ">")
+		value, bound := b.values[name]
+		if !ok || !bound {
+			return nil, nil
+		}
+		b.used[name] = true
+		out = before + value + after
+	}
+	if out == pattern {
+		return nil, nil
+	}
+	n := slot.Of(out)
+	return &out, &n
+}
+
+// arg returns the value of an argument, when it is bound.
+func (b *binding) arg(a scripts.Arg) *string {
+	if v, ok := b.values[a.Name]; ok {
+		b.used[a.Name] = true
+		return &v
+	}
+	q, ok := b.values["q"]
+	if !ok {
+		return nil
+	}
+	var base string
+	switch a.Base {
+	case "queue":
+		base = decode.QueueKey(q, "")
+	case "job":
+		base = decode.QueueKey(q, "job:")
+	default:
+		return nil
+	}
+	return &base
+}
+
+// unused returns the names that were bound and stand nowhere.
+func (b *binding) unused() []string {
+	var names []string
+	for name := range b.values {
+		if !b.used[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
