@@ -20,6 +20,7 @@ if redis.call('EXISTS', row) == 0 then
   return -1
 end
 if redis.call('ZREM', dead, id) ~= 1 then
+  -- Nothing was removed, so nothing is written: emqctl:allow write-before-refusal
   return redis.error_reply('EMQSTATE not dead')
 end
 redis.call('HDEL', row, 'last_error')

@@ -15,6 +15,8 @@ const (
 	outputText output = "text"
 	outputJSON output = "json"
 	outputTSV  output = "tsv"
+	// outputSARIF is for lint alone.
+	outputSARIF output = "sarif"
 )
 
 func (o *output) String() string { return string(*o) }
@@ -22,7 +24,7 @@ func (o *output) Type() string   { return "text|json|tsv" }
 
 func (o *output) Set(s string) error {
 	switch output(s) {
-	case outputText, outputJSON, outputTSV:
+	case outputText, outputJSON, outputTSV, outputSARIF:
 		*o = output(s)
 		return nil
 	}
@@ -160,6 +162,14 @@ func (e *env) undivided(buf []byte) []byte {
 // check refuses a rendering that a command's records do not have, before
 // anything is read.
 func (e *env) check(r record) error {
+	if e.output == outputSARIF {
+		return &usageError{msg: "-o sarif: only lint has it, want text, json or tsv"}
+	}
+	return e.checkSARIF(r)
+}
+
+// checkSARIF is check for lint, which has sarif as well.
+func (e *env) checkSARIF(r record) error {
 	if e.format != "" {
 		if e.output != outputText {
 			return &usageError{msg: "--format and -o " + string(e.output) + " cannot both be had"}

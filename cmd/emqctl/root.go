@@ -54,6 +54,7 @@ func newRootCmd(e *env) *cobra.Command {
 		newIDRangeCmd(e),
 		newSlotCmd(e),
 		newTraceCmd(e),
+		newLintCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)

@@ -67,6 +67,7 @@ func cmdShell(ts *testscript.TestScript, neg bool, args []string) {
 
 // TestExamples runs every line of every command's Example.
 func TestExamples(t *testing.T) {
+	t.Chdir("../..") // examples name files of the repository
 	ran := 0
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -87,7 +88,8 @@ func TestExamples(t *testing.T) {
 			}
 			var out, errw strings.Builder
 			code := run(args[1:], strings.NewReader(""), &out, &errw, nil)
-			if code != codeOK && code != codeNo || out.Len() == 0 || errw.Len() != 0 {
+			silent := out.Len() == 0 && cmd.Name() != "lint" // which finds nothing in clean scripts
+			if code != codeOK && code != codeNo || silent || errw.Len() != 0 {
 				t.Errorf("%s: code %d, stdout %q, stderr %q", line, code, out.String(), errw.String())
 			}
 			ran++

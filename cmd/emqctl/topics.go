@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/echomq/emqctl/internal/decode"
+	"github.com/echomq/emqctl/internal/trace"
 )
 
 // newHelpTopics returns the pages of `emqctl help TOPIC`: commands that do not
@@ -20,7 +21,7 @@ func newHelpTopics() []*cobra.Command {
 		topic("output", "What text, json, tsv and --format show", outputHelp),
 		topic("environment", "The variables that are read", environmentHelp),
 		topic("grammar", "The key grammar and its types", grammarHelp()),
-		topic("law", "The law of declared keys", lawHelp),
+		topic("law", "The law of declared keys, and what lint finds", lawHelp()),
 	}
 }
 
@@ -106,8 +107,9 @@ first wrong byte:
 	return b.String()
 }
 
-const lawHelp = `
-A script passes the keys that it touches in KEYS[], and values in ARGV.
+func lawHelp() string {
+	var b strings.Builder
+	b.WriteString(`A script passes the keys that it touches in KEYS[], and values in ARGV.
 
 In full, a key is declared in KEYS[], or derived in the script, by the grammar,
 from a declared key or from an argument that carries the same queue: the base
@@ -115,4 +117,35 @@ emq:{q}: or the job base emq:{q}:job:. Anything else breaks the law. A cluster
 can route a script only by the keys that it declares, and derived ones are safe
 only because the queue's braces put them on the same slot.
 
-In short, the strict law: every key is in KEYS[], and none is derived.`
+The strict law is the short form: every key is in KEYS[], and none is derived.
+
+The kinds of findings:
+
+`)
+	for _, k := range trace.Kinds() {
+		fmt.Fprintf(&b, "  %s\n%s", k.Kind, indent(k.About, 6))
+	}
+	b.WriteString(`
+In a script that declares nothing a key made from ARGV is undeclared. A comment
+-- emqctl:allow KIND on the line, or on the line before, allows a finding.`)
+	return b.String()
+}
+
+// indent wraps a paragraph to the width of a page, n blanks in.
+func indent(text string, n int) string {
+	var b strings.Builder
+	width := 0
+	for _, word := range strings.Fields(text) {
+		if width > 0 && width+1+len(word) <= 78 {
+			b.WriteString(" " + word)
+			width += 1 + len(word)
+			continue
+		}
+		if width > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(strings.Repeat(" ", n) + word)
+		width = n + len(word)
+	}
+	return b.String() + "\n"
+}

@@ -139,7 +139,7 @@ func runTrace(e *env, opts traceOptions) error {
 	if opts.List {
 		var list []record
 		for _, v := range reg.Verbs() {
-			r, err := newTraceRecord(trace.Script{Path: v.Path, Text: v.Source, Verb: v}, b)
+			r, err := newTraceRecord(opts.script(v), b)
 			if err != nil {
 				return err
 			}
@@ -158,11 +158,20 @@ func runTrace(e *env, opts traceOptions) error {
 	if opts.Source {
 		return e.print(v.Source)
 	}
-	r, err := newTraceRecord(trace.Script{Path: v.Path, Text: v.Source, Verb: v}, b)
+	r, err := newTraceRecord(opts.script(v), b)
 	if err != nil {
 		return err
 	}
 	return e.emit(r, false)
+}
+
+// script is a verb's script, under the path where it can be found.
+func (o traceOptions) script(v *scripts.Verb) trace.Script {
+	dir := o.Scripts
+	if dir == "" {
+		dir = "scripts"
+	}
+	return trace.Script{Path: filepath.Join(dir, v.Path), Text: v.Source, Verb: v}
 }
 
 // runTraceFile traces a script that is anybody's.
@@ -170,7 +179,7 @@ func runTraceFile(e *env, opts traceOptions, b *binding) error {
 	s, err := e.readScript(opts.File)
 	var bad *trace.Error
 	if errors.As(err, &bad) {
-		return e.emit(brokenTraceRecord(opts.File, "", bad), false)
+		return e.emit(brokenTraceRecord(s.Path, "", bad), false)
 	} else if err != nil {
 		return err
 	}
@@ -179,7 +188,7 @@ func runTraceFile(e *env, opts traceOptions, b *binding) error {
 	}
 	r, err := newTraceRecord(s, b)
 	if errors.As(err, &bad) {
-		return e.emit(brokenTraceRecord(opts.File, s.Text, bad), false)
+		return e.emit(brokenTraceRecord(s.Path, s.Text, bad), false)
 	} else if err != nil {
 		return err
 	}

@@ -12,9 +12,7 @@ import (
 
 func (r *traceRecord) appendText(p *page) {
 	if r.broken {
-		for _, f := range r.Findings {
-			textFinding(p, r.Source, f)
-		}
+		r.textFindings(p)
 		return
 	}
 	if r.Verb != nil {
@@ -49,6 +47,9 @@ func (r *traceRecord) textDeclared(p *page) {
 			store = *k.Store
 		}
 		p.str(fmt.Sprintf("  %-3d %-14s %-7s ", k.N, k.Name, store)).ink(p.paint.id, k.Pattern)
+		if k.Store != nil {
+			p.about("%s", k.Role)
+		}
 		r.textCarried(p, k.Forms, k.Optional, k.Repeated)
 		p.end()
 		textBound(p, 29, k.Key, k.Slot)
@@ -69,11 +70,11 @@ func (r *traceRecord) textDeclared(p *page) {
 func (r *traceRecord) textCarried(p *page, forms []string, optional, repeated bool) {
 	switch {
 	case len(forms) > 0:
-		p.about("only in %s", orList(forms))
+		p.about("(only in %s)", orList(forms))
 	case repeated:
-		p.about("and so on")
+		p.about("(and so on)")
 	case optional:
-		p.about("optional")
+		p.about("(optional)")
 	}
 }
 
@@ -158,14 +159,19 @@ func (w *stepWriter) sequence(blocks []*trace.Block, depth int) {
 	}
 }
 
-// branch writes the arms that have something in them.
+// branch writes the arms that have something in them. The second of two is
+// the first one's negation.
 func (w *stepWriter) branch(b *trace.Block, depth int) {
 	word := "if"
-	for _, arm := range b.Blocks {
+	for i, arm := range b.Blocks {
 		if !hasContent(arm) {
 			continue
 		}
-		w.line(depth, word, arm.Text)
+		if word != "if" && i == 1 && len(b.Blocks) == 2 {
+			w.line(depth, "else", "")
+		} else {
+			w.line(depth, word, arm.Text)
+		}
 		w.sequence(arm.Blocks, depth+1)
 		word = "or if"
 	}
@@ -277,10 +283,7 @@ func (r *traceRecord) textJudged(p *page) {
 	if len(r.Findings) > 0 {
 		p.end().ink(p.paint.label, "findings").end()
 	}
-	for _, f := range r.Findings {
-		p.str("  ")
-		textFinding(p, r.Source, f)
-	}
+	r.textFindings(p)
 	p.end().ink(p.paint.label, "engines").end()
 	for _, v := range r.Engines {
 		mark := p.paint.good
@@ -310,10 +313,8 @@ func (r *traceRecord) textJudged(p *page) {
 	p.str("  connection " + r.ACL.Connection.Rules()).end()
 }
 
-// textFinding writes a finding as compilers do.
-func textFinding(p *page, file string, f trace.Finding) {
-	if f.File != "" {
-		file = f.File
+func (r *traceRecord) textFindings(p *page) {
+	for _, f := range newFindings(r.Source, r.Findings) {
+		f.appendText(p)
 	}
-	p.bytes(ink{}, file).str(fmt.Sprintf(":%d:%d: ", f.Line, f.Col)).ink(p.paint.bad, string(f.Kind)).str(": " + f.Message).end()
 }

@@ -28,6 +28,8 @@ type Verdict struct {
 	Source  string   `json:"source"`
 	Date    string   `json:"date"`
 	Run     bool     `json:"run"` // the rule was tried on a real server; otherwise it is only documented
+
+	reasons []placedReason // beside Reasons
 }
 
 // Engines names the profiles, in the order of [Trace.Engines].
@@ -76,27 +78,46 @@ func (t *Trace) Engines() []Verdict {
 
 // say adds a reason; the worst answer stays.
 func (v *Verdict) say(a Answer, format string, args ...any) {
-	r := fmt.Sprintf(format, args...)
+	v.add(a, position{line: 1, col: 1}, fmt.Sprintf(format, args...))
+}
+
+// at is say with the step that is the reason.
+func (v *Verdict) at(a Answer, s *Step, format string, args ...any) {
+	v.add(a, position{s.at, s.Col}, fmt.Sprintf("line %d: ", s.Line)+fmt.Sprintf(format, args...))
+}
+
+func (v *Verdict) add(a Answer, at position, reason string) {
 	if v.Verdict != Refused {
 		v.Verdict = a
 	}
-	if !slices.Contains(v.Reasons, r) {
-		v.Reasons = append(v.Reasons, r)
+	if !slices.Contains(v.Reasons, reason) {
+		v.Reasons = append(v.Reasons, reason)
+		v.reasons = append(v.reasons, placedReason{at, a})
 	}
 }
 
+// placedReason is where one of a verdict's Reasons stands in the text that
+// was traced, and the answer it gives alone.
+type placedReason struct {
+	at     position
+	answer Answer
+}
+
+type position struct{ line, col int }
+
 // everywhere is what any server refuses.
 func (t *Trace) everywhere(v *Verdict) {
-	for _, s := range t.Steps {
+	for i := range t.Steps {
+		s := &t.Steps[i]
 		switch {
 		case s.Command == "?":
-			v.say(Depends, "line %d: the command is computed", s.Line)
+			v.at(Depends, s, "the command is computed")
 		case s.spec == nil:
-			v.say(Refused, "line %d: no server has the command %s", s.Line, s.Command)
+			v.at(Refused, s, "no server has the command %s", s.Command)
 		case s.spec.Flags&scripts.NoScript != 0:
-			v.say(Refused, "line %d: %s is not allowed inside a script", s.Line, s.Command)
+			v.at(Refused, s, "%s is not allowed inside a script", s.Command)
 		case s.spec.Flags&scripts.Foreign != 0:
-			v.say(Depends, "line %d: Valkey 8.0.1 does not have %s", s.Line, s.Command)
+			v.at(Depends, s, "Valkey 8.0.1 does not have %s", s.Command)
 		}
 	}
 	for _, f := range t.extra {
@@ -111,9 +132,10 @@ func (t *Trace) everywhere(v *Verdict) {
 	if engine != "lua" {
 		v.say(Refused, "the first line asks for the engine %q, want #!lua", engine)
 	}
-	for _, s := range t.Steps {
+	for i := range t.Steps {
+		s := &t.Steps[i]
 		if s.Write && s.spec != nil && slices.Contains(flags, "no-writes") {
-			v.say(Refused, "line %d: %s writes, and the first line says no-writes", s.Line, s.Command)
+			v.at(Refused, s, "%s writes, and the first line says no-writes", s.Command)
 		}
 	}
 }
@@ -142,7 +164,7 @@ func (t *Trace) cluster(v *Verdict) {
 	t.declaredSlot(v)
 	t.eachKey(func(s *Step, k Key) {
 		if same, why := t.sameSlot(k); same != OK {
-			v.say(Depends, "line %d: %s; the node must own its slot", s.Line, why)
+			v.at(Depends, s, "%s; the node must own its slot", why)
 		}
 	})
 }
@@ -158,7 +180,7 @@ func (t *Trace) shebang(v *Verdict) {
 	}
 	t.eachKey(func(s *Step, k Key) {
 		if same, why := t.sameSlot(k); same != OK {
-			v.say(same, "line %d: %s", s.Line, why)
+			v.at(same, s, "%s", why)
 		}
 	})
 }
@@ -253,14 +275,14 @@ func (t *Trace) declaredOnly(v *Verdict) {
 		case Derived:
 			what = "is derived and not declared"
 		case Unknown:
-			v.say(Depends, "line %d: nothing can be told of the key of %s", s.Line, s.Command)
+			v.at(Depends, s, "nothing can be told of the key of %s", s.Command)
 			return
 		}
 		if k.Maybe {
-			v.say(Depends, "line %d: %s may be a key that is not declared", s.Line, k.Expr)
+			v.at(Depends, s, "%s may be a key that is not declared", k.Expr)
 			return
 		}
-		v.say(Refused, "line %d: key %s %s", s.Line, k.Pattern, what)
+		v.at(Refused, s, "key %s %s", k.Pattern, what)
 	})
 }
 
@@ -270,8 +292,9 @@ func (t *Trace) dragonfly(v *Verdict) {
 			return
 		}
 	}
+	before := v.Verdict
 	t.declaredOnly(v)
-	if v.Verdict == Refused {
+	if before != Refused && v.Verdict == Refused {
 		for _, s := range t.Steps {
 			for _, k := range s.Keys {
 				if same, _ := t.sameSlot(k); same != OK && !k.Channel {
@@ -308,7 +331,7 @@ func (t *Trace) shebangless(v *Verdict) {
 	t.declaredSlot(v)
 	t.eachKey(func(s *Step, k Key) {
 		if same, why := t.sameSlot(k); same != OK {
-			v.say(same, "line %d: %s", s.Line, why)
+			v.at(same, s, "%s", why)
 		}
 	})
 }
@@ -324,11 +347,11 @@ func (t *Trace) alibaba(v *Verdict) {
 		switch {
 		case plainKEYS.MatchString(src):
 		case strings.HasPrefix(src, "KEYS[") && k.Origin == Declared:
-			v.say(Depends, "line %d: the index of %s is not a number", s.Line, src)
+			v.at(Depends, s, "the index of %s is not a number", src)
 		case k.Maybe:
-			v.say(Depends, "line %d: %s may be a key", s.Line, src)
+			v.at(Depends, s, "%s may be a key", src)
 		default:
-			v.say(Refused, "line %d: %s writes its key as %s, want KEYS[i]", s.Line, s.Command, src)
+			v.at(Refused, s, "%s writes its key as %s, want KEYS[i]", s.Command, src)
 		}
 	})
 }

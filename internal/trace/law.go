@@ -33,6 +33,7 @@ const (
 	FindNumberFormat       FindingKind = "number-format"
 	FindGlobalVariable     FindingKind = "global-variable"
 	FindNotFollowed        FindingKind = "not-followed"
+	FindEngine             FindingKind = "engine"
 	FindSyntax             FindingKind = "syntax"
 	FindHeader             FindingKind = "header"
 	FindInclude            FindingKind = "include"
@@ -64,6 +65,7 @@ func Kinds() []KindDoc {
 		{FindNumberFormat, "a number that a server's Lua prints with 14 digits, and so wrongly"},
 		{FindGlobalVariable, "a global variable, which a server refuses"},
 		{FindNotFollowed, "a part of the script that cannot be followed; keys it touches may be missing"},
+		{FindEngine, "an engine that was asked for refuses the script, or lets it depend on the call"},
 		{FindSyntax, "the script is not Lua 5.1"},
 		{FindHeader, "the script's header does not parse"},
 		{FindInclude, "an included file is missing, or includes itself"},
@@ -86,6 +88,8 @@ type Law struct {
 	// Strict is the law's short form: only KEYS[n]. Otherwise a key may also be
 	// derived from a declared root by the registered grammar.
 	Strict bool
+	// Engines names profiles whose refusals, and doubts, are findings too.
+	Engines []string
 	// Allow names kinds that are not reported.
 	Allow []FindingKind
 }
@@ -121,7 +125,24 @@ func (t *Trace) Findings(law Law) []Finding {
 		}
 	}
 	j.writes(t.Body, nil)
+	j.engines()
 	return j.sorted()
+}
+
+// engines reports what the engines that were asked for say against the script.
+func (j *judge) engines() {
+	for _, v := range j.t.Engines() {
+		if !slices.Contains(j.law.Engines, v.Engine) {
+			continue
+		}
+		for i, reason := range v.Reasons {
+			r := v.reasons[i]
+			if _, after, ok := strings.Cut(reason, ": "); ok && strings.HasPrefix(reason, "line ") {
+				reason = after
+			}
+			j.add(FindEngine, r.at.line, r.at.col, "%s: %s: %s", v.Engine, r.answer, reason)
+		}
+	}
 }
 
 type judge struct {
