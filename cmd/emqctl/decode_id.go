@@ -44,7 +44,6 @@ Columns of -o tsv: ` + idColumns,
 	}
 	opts.flags(cmd)
 	opts.extractFlag(cmd, "branded id")
-	cmd.MarkFlagsMutuallyExclusive("extract", "escaped")
 	cmd.Flags().StringVar(&opts.Namespace, "namespace", "", "demand this namespace; any other makes the exit code 1")
 	return cmd
 }
@@ -57,30 +56,6 @@ func runDecodeID(ctx context.Context, e *env, opts decodeIDOptions) error {
 	}
 	newRecord := func() answerer { return &idRecord{demand: opts.Namespace, extracted: opts.Extract} }
 	return e.answerInput(ctx, opts.inputOptions, opts.IDs, newRecord, extractIDs)
-}
-
-// extractIDs finds the branded ids in a line: 14 bytes that the host admits,
-// with no letter or digit before or after. Anything less would be a guess.
-func extractIDs(line string, found func(off int, s string)) {
-	for i := 0; i < len(line); {
-		if !isAlnum(line[i]) {
-			i++
-			continue
-		}
-		start := i
-		for i < len(line) && isAlnum(line[i]) {
-			i++
-		}
-		if i-start == brandedid.Len {
-			if _, err := brandedid.Parse(line[start:i]); err == nil {
-				found(start, line[start:i])
-			}
-		}
-	}
-}
-
-func isAlnum(b byte) bool {
-	return '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }
 
 // idRecord is the answer to an id.

@@ -45,7 +45,6 @@ Columns of -o tsv: ` + keyColumns,
 	}
 	opts.flags(cmd)
 	opts.extractFlag(cmd, "key of the protocol")
-	cmd.MarkFlagsMutuallyExclusive("extract", "escaped")
 	return cmd
 }
 

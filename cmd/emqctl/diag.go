@@ -45,16 +45,16 @@ func (e *env) complain(cmd *cobra.Command, err error, args []string) {
 		e.paintErr = newPalette(e.color.on(e.Err, e.getenv))
 	}
 	p := page{paint: &e.paintErr}
-	p.str("emqctl: ").ink(e.paintErr.bad, err.Error()).end()
+	p.str("emqctl: ").ink(e.paintErr.bad, clean(err.Error())).end()
 	if hint != "" {
-		p.str("hint: ").str(hint).end()
+		p.str("hint: ").str(clean(hint)).end()
 	}
 	e.Err.Write(p.buf)
 }
 
 // talk writes a line about the answer to standard error.
 func (e *env) talk(line string) {
-	e.Err.Write([]byte("emqctl: " + line + "\n"))
+	e.Err.Write([]byte("emqctl: " + clean(line) + "\n"))
 }
 
 // wantsJSON looks for -o json on a command line that cobra refused.

@@ -29,6 +29,8 @@ type env struct {
 
 	paint, paintErr palette // of Out and Err
 
+	grace time.Duration // how long a command may take to end after a signal
+
 	began  bool  // a command's own code has been reached
 	outErr error // the first failed write to Out, but for a closed pipe
 }
@@ -41,6 +43,7 @@ func newEnv(in io.Reader, out, errw io.Writer, environ []string) *env {
 		random: rand.IntN,
 		output: outputText,
 		color:  colorAuto,
+		grace:  time.Second,
 	}
 	e.Out = &answerWriter{w: out, env: e}
 	e.getenv = func(name string) string {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,19 +12,131 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+	"unicode/utf8"
+
+	"github.com/echomq/emqctl/internal/escape"
 )
 
 // --format is a Go text/template over the JSON record, by the record's own
-// field names: {{.key}} {{.id.time}}. What is null prints nothing and is
-// false to {{if}}, and so are the fields of an object that is null.
+// field names: {{.key}} {{.id.time}}. What is null prints nothing, is false to
+// {{if}}, equals nothing, and so do the fields of what is null. Bytes from
+// outside print escaped, as in text; raw gives them as they are.
 
-// null stands for a null value in a template.
-type null string
+// null stands for a null value, at any depth: a field of one is one.
+type null map[string]null
+
+func (null) String() string               { return "" }
+func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// absent stands for a field that this record leaves out.
+var absent = null{"": nil}
+
+// foreign is the bytes of a field that may hold any.
+type foreign string
+
+func (f foreign) String() string { return escape.String(string(f)) }
+
+// MarshalJSON returns null for what is not UTF-8, as the record does.
+func (f foreign) MarshalJSON() ([]byte, error) {
+	if !utf8.ValidString(string(f)) {
+		return []byte("null"), nil
+	}
+	return appendJSONString(nil, string(f)), nil
+}
+
+// object is a JSON object; what is absent is left out when it is shown as JSON.
+type object map[string]any
+
+func (o object) MarshalJSON() ([]byte, error) {
+	shown := map[string]any{}
+	for name, v := range o {
+		if n, ok := v.(null); !ok || n == nil {
+			shown[name] = v
+		}
+	}
+	return json.Marshal(shown)
+}
+
+// formatFuncs are the functions of templates that differ from text/template's
+// or are ours. Comparisons take null, and numbers of any kind.
+var formatFuncs = template.FuncMap{
+	"json": func(v any) (string, error) {
+		b, err := json.Marshal(v)
+		return string(b), err
+	},
+	"raw": func(v any) any {
+		if f, ok := v.(foreign); ok {
+			return string(f)
+		}
+		return v
+	},
+	"eq": func(a any, bs ...any) (bool, error) {
+		for _, b := range bs {
+			if c, ok, err := compare(a, b); err != nil || ok && c == 0 {
+				return ok, err
+			}
+		}
+		return false, nil
+	},
+	"ne": func(a, b any) (bool, error) { c, ok, err := compare(a, b); return !ok || c != 0, err },
+	"lt": func(a, b any) (bool, error) { c, ok, err := compare(a, b); return ok && c < 0, err },
+	"le": func(a, b any) (bool, error) { c, ok, err := compare(a, b); return ok && c <= 0, err },
+	"gt": func(a, b any) (bool, error) { c, ok, err := compare(a, b); return ok && c > 0, err },
+	"ge": func(a, b any) (bool, error) { c, ok, err := compare(a, b); return ok && c >= 0, err },
+}
+
+// compare orders two values of one kind; null compares with nothing.
+func compare(a, b any) (order int, ok bool, err error) {
+	if _, isNull := a.(null); isNull {
+		return 0, false, nil
+	}
+	if _, isNull := b.(null); isNull {
+		return 0, false, nil
+	}
+	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
+	switch {
+	case va.Kind() == reflect.String && vb.Kind() == reflect.String:
+		return strings.Compare(va.String(), vb.String()), true, nil
+	case va.Kind() == reflect.Bool && vb.Kind() == reflect.Bool:
+		return cmp.Compare(btoi(va.Bool()), btoi(vb.Bool())), true, nil
+	case va.CanInt() && vb.CanInt():
+		return cmp.Compare(va.Int(), vb.Int()), true, nil
+	case (va.CanInt() || va.CanFloat()) && (vb.CanInt() || vb.CanFloat()):
+		return cmp.Compare(toFloat(va), toFloat(vb)), true, nil
+	}
+	return 0, false, fmt.Errorf("cannot compare %s and %s", kindWord(va), kindWord(vb))
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func toFloat(v reflect.Value) float64 {
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+func kindWord(v reflect.Value) string {
+	switch {
+	case v.CanInt() || v.CanFloat():
+		return "a number"
+	case v.Kind() == reflect.String:
+		return "a string"
+	case v.Kind() == reflect.Bool:
+		return "true or false"
+	}
+	return "an object or a list"
+}
 
 // parseFormat parses a template and holds its fields to the contract, so that
 // a misspelt one is refused before anything is read.
 func parseFormat(text string, contract any) (*template.Template, error) {
-	t, err := template.New("--format").Option("missingkey=zero").Funcs(template.FuncMap{"json": toJSON}).Parse(text)
+	t, err := template.New("--format").Option("missingkey=zero").Funcs(formatFuncs).Parse(text)
 	if err != nil {
 		return nil, &usageError{msg: strings.TrimPrefix(err.Error(), "template: "), hint: "--format takes a Go text/template over the JSON record"}
 	}
@@ -33,14 +148,9 @@ func parseFormat(text string, contract any) (*template.Template, error) {
 	return t, nil
 }
 
-func toJSON(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
-}
-
 func executeFormat(t *template.Template, w io.Writer, r record) error {
 	var v any
-	dec := json.NewDecoder(strings.NewReader(string(r.appendJSON(nil))))
+	dec := json.NewDecoder(bytes.NewReader(r.appendJSON(nil)))
 	dec.UseNumber()
 	if err := dec.Decode(&v); err != nil {
 		return err
@@ -51,35 +161,57 @@ func executeFormat(t *template.Template, w io.Writer, r record) error {
 	return nil
 }
 
-// forTemplate replaces the nulls of a JSON value by values that a template
-// can look into.
+// forTemplate turns a JSON value into what templates work with.
 func forTemplate(v any, t reflect.Type) any {
-	if t != nil && t.Kind() == reflect.Pointer {
+	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch v := v.(type) {
 	case nil:
-		if t != nil && t.Kind() == reflect.Struct {
-			return map[string]null(nil)
+		return null(nil)
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
 		}
-		return null("")
+		n, _ := v.Float64()
+		return n
 	case []any:
 		for i := range v {
 			v[i] = forTemplate(v[i], elem(t))
 		}
 	case map[string]any:
+		o := object{}
 		for name, value := range v {
-			v[name] = forTemplate(value, field(t, name))
+			o[name] = forTemplate(value, field(t, name))
 		}
 		if t != nil && t.Kind() == reflect.Struct {
-			for _, name := range fields(t) {
-				if _, ok := v[name]; !ok {
-					v[name] = null("")
-				}
-			}
+			o.complete(fields(t))
 		}
+		return o
 	}
 	return v
+}
+
+// complete adds the fields that a record leaves out, and gives a field that
+// has a _base64 beside it its bytes.
+func (o object) complete(names []string) {
+	for _, name := range names {
+		if _, ok := o[name]; !ok {
+			o[name] = absent
+		}
+	}
+	for _, name := range names {
+		plain, ok := strings.CutSuffix(name, "_base64")
+		if !ok {
+			continue
+		}
+		if s, ok := o[plain].(string); ok {
+			o[plain] = foreign(s)
+		} else if b64, ok := o[name].(string); ok {
+			b, _ := base64.StdEncoding.DecodeString(b64)
+			o[plain] = foreign(b)
+		}
+	}
 }
 
 func elem(t reflect.Type) reflect.Type {

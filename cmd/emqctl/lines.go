@@ -55,14 +55,33 @@ type inputOptions struct {
 func (o *inputOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVarP(&o.Null, "null", "0", false, "items on standard input end in NUL, not newline")
-	f.BoolVar(&o.Print0, "print0", false, "records of tsv and --format end in NUL, not newline")
-	f.BoolVar(&o.Escaped, "escaped", false, `items are written as valkey-cli prints them: \xHH, \n, "..."`)
+	f.BoolVarP(&o.Null, "null", "0", false, "items on standard input end in NUL")
+	f.BoolVar(&o.Print0, "print0", false, "records of tsv and --format end in NUL")
+	f.BoolVar(&o.Escaped, "escaped", false, `items are in the notation of valkey-cli: \xHH \n "..."`)
 	f.BoolVar(&o.Strict, "strict", false, "a note makes the exit code 1")
 }
 
+// end is what ends a record of tsv and --format.
+func (o *inputOptions) end() byte {
+	if o.Print0 {
+		return 0
+	}
+	return '\n'
+}
+
+// check refuses options that cannot be had together, or do nothing.
+func (o *inputOptions) check(e *env) error {
+	switch {
+	case o.Extract && o.Escaped:
+		return &usageError{msg: "--extract and --escaped cannot both be had", hint: "--extract undoes the escapes of quoted keys itself"}
+	case o.Print0 && e.output != outputTSV && e.template == nil:
+		return &usageError{msg: "--print0 is for -o tsv and --format"}
+	}
+	return nil
+}
+
 func (o *inputOptions) extractFlag(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&o.Extract, "extract", false, "items are text, such as log lines: answer every "+what+" found in it")
+	cmd.Flags().BoolVar(&o.Extract, "extract", false, "items are text, such as logs: answer each "+what+" in it")
 }
 
 // answerInput answers the operands, or standard input when there are none or
@@ -72,15 +91,15 @@ func (e *env) answerInput(ctx context.Context, o inputOptions, operands []string
 	if err := e.check(newRecord()); err != nil {
 		return err
 	}
+	if err := o.check(e); err != nil {
+		return err
+	}
 	a := &answering{
 		env: e, opts: o, now: e.now, newRecord: newRecord, extract: extract,
-		sep: '\n', end: '\n',
+		sep: '\n', end: o.end(),
 	}
 	if o.Null {
 		a.sep = 0
-	}
-	if o.Print0 {
-		a.end = 0
 	}
 	var err error
 	if len(operands) > 0 && !(len(operands) == 1 && operands[0] == "-") {

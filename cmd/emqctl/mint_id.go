@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,8 @@ type mintIDOptions struct {
 	Strict    bool
 }
 
-const nodeUnset = -1
+// nodeUnset is the flag --node when it is not given.
+const nodeUnset = math.MinInt
 
 func newMintIDCmd(e *env) *cobra.Command {
 	var opts mintIDOptions
@@ -43,7 +46,7 @@ Columns of -o tsv: %s`, brandedid.MaxNode, timeHelp, idColumns),
 			if len(args) > 0 {
 				opts.Namespace = args[0]
 			}
-			return runMintID(e, opts)
+			return runMintID(cmd.Context(), e, opts)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -51,13 +54,13 @@ Columns of -o tsv: %s`, brandedid.MaxNode, timeHelp, idColumns),
 	f.SortFlags = false
 	f.IntVarP(&opts.N, "count", "n", 1, "how many")
 	f.IntVar(&opts.Node, "node", nodeUnset, fmt.Sprintf("the node, 0 to %d (default random)", brandedid.MaxNode))
-	f.Lookup("node").DefValue = ""
+	f.Lookup("node").DefValue = "0" // shows none
 	f.StringVar(&opts.At, "at", "", "mint at this TIME instead of now")
 	f.BoolVar(&opts.Strict, "strict", false, "a note makes the exit code 1")
 	return cmd
 }
 
-func runMintID(e *env, opts mintIDOptions) error {
+func runMintID(ctx context.Context, e *env, opts mintIDOptions) error {
 	if err := checkNamespace(opts.Namespace, nil); err != nil {
 		return err
 	}
@@ -76,6 +79,9 @@ func runMintID(e *env, opts mintIDOptions) error {
 	var said verdict
 	var buf []byte
 	for i := range opts.N {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
 		id, err := m.Mint(opts.Namespace)
 		if err != nil {
 			e.Out.Write(buf)

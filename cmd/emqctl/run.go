@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // run is the program: everything it touches is handed in. It returns the exit
@@ -21,6 +22,9 @@ func (e *env) run(args []string) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	done := make(chan struct{})
+	defer close(done)
+	go e.endOnSignal(ctx, stop, done)
 
 	root := newRootCmd(e)
 	root.SetArgs(args)
@@ -28,8 +32,8 @@ func (e *env) run(args []string) int {
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		err = e.outErr
+	if e.outErr != nil {
+		e.began, err = true, e.outErr
 	}
 	if err == nil || errors.Is(err, errNo) {
 		return codeOf(err)
@@ -44,4 +48,20 @@ func (e *env) run(args []string) int {
 	}
 	e.complain(cmd, err, args)
 	return codeOf(err)
+}
+
+// endOnSignal sees to it that a signal ends the program: the command has a
+// moment to do so itself, and a second signal ends it at once.
+func (e *env) endOnSignal(ctx context.Context, stop func(), done chan struct{}) {
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	stop()
+	select {
+	case <-done:
+	case <-time.After(e.grace):
+		os.Exit(codeInterrupted)
+	}
 }

@@ -62,7 +62,7 @@ Columns of -o tsv: %s; with --find: slot queue`, slot.Count, slotColumns),
 
 func runSlot(ctx context.Context, e *env, opts slotOptions) error {
 	if opts.Find {
-		return runSlotFind(e, opts)
+		return runSlotFind(ctx, e, opts)
 	}
 	if !opts.Together {
 		return e.answerInput(ctx, opts.inputOptions, opts.Keys, func() answerer { return &slotRecord{} }, nil)

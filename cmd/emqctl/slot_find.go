@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/echomq/emqctl/internal/slot"
 )
 
-func runSlotFind(e *env, opts slotOptions) error {
+func runSlotFind(ctx context.Context, e *env, opts slotOptions) error {
 	if len(opts.Keys) == 0 {
 		return &usageError{msg: "--find wants slots as operands", hint: "as in emqctl slot --find 3378"}
 	}
@@ -29,9 +30,12 @@ func runSlotFind(e *env, opts slotOptions) error {
 	if err := e.check(&foundSlotRecord{}); err != nil {
 		return err
 	}
-	names := findQueues(slots, opts.Prefix, opts.N)
+	names := findQueues(ctx, slots, opts.Prefix, opts.N)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
 	r := &foundSlotRecord{}
-	render := e.rendering(r, '\n')
+	render := e.rendering(r, opts.end())
 	var buf []byte
 	for _, s := range slots {
 		for _, name := range names[s] {
@@ -50,12 +54,12 @@ func runSlotFind(e *env, opts slotOptions) error {
 
 // findQueues returns the first n names on each slot, trying the prefix with
 // the numbers from 0 in base 36 behind it.
-func findQueues(slots []uint16, prefix string, n int) map[uint16][]string {
+func findQueues(ctx context.Context, slots []uint16, prefix string, n int) map[uint16][]string {
 	names := make(map[uint16][]string)
 	for _, s := range slots {
 		names[s] = nil
 	}
-	for i, missing := uint64(0), len(names); missing > 0; i++ {
+	for i, missing := uint64(0), len(names); missing > 0 && ctx.Err() == nil; i++ {
 		name := prefix + strconv.FormatUint(i, 36)
 		s := slot.OfTag(name)
 		if have, wanted := names[s]; wanted && len(have) < n {

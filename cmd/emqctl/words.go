@@ -2,14 +2,35 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/echomq/emqctl/internal/escape"
 )
 
 // quote shows an argument in a message.
 func quote(s string) string { return escape.Quote(s) }
+
+// clean shows a message that may quote bytes from outside as they came, such
+// as one of a library's: what is not printable is escaped.
+func clean(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
+			b.WriteString(s[i : i+n])
+		} else {
+			b.WriteString(escape.String(s[i : i+n]))
+		}
+		i += n
+	}
+	return b.String()
+}
 
 // orList joins words as in "a, b or c".
 func orList(words []string) string {
