@@ -14,6 +14,7 @@ import (
 type decodeIDOptions struct {
 	inputOptions
 	Namespace string
+	Demand    bool // Namespace was given
 	IDs       []string
 }
 
@@ -30,14 +31,16 @@ it: the host, which checks all 14 bytes, and the wire, which compares the first
 three with JOB.
 
 Without operands, or with the operand -, ids are read from standard input, one
-a line. The exit code is 1 when the host refuses one.
+a line. The exit code is 1 when the host refuses one. --extract finds ids in
+text instead, and tells line and offset; to find none is no error.
 
-Columns of -o tsv: ` + idColumns,
+Columns of -o tsv: ` + idColumns + `
+With --extract, line and offset follow.`,
 		Example: `  emqctl decode-id JOB0KHTOWnGLuC
   emqctl decode-id --namespace JOB -o json USR0KHTOWnGLuC
   emqctl decode-id JOB-42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.IDs = args
+			opts.IDs, opts.Demand = args, cmd.Flags().Changed("namespace")
 			return runDecodeID(cmd.Context(), e, opts)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -49,7 +52,7 @@ Columns of -o tsv: ` + idColumns,
 }
 
 func runDecodeID(ctx context.Context, e *env, opts decodeIDOptions) error {
-	if opts.Namespace != "" {
+	if opts.Demand {
 		if _, err := brandedid.New(opts.Namespace, 0); err != nil {
 			return &usageError{msg: "--namespace is " + quote(opts.Namespace) + ": " + err.Error(), hint: "--namespace takes three letters, as JOB"}
 		}

@@ -30,10 +30,12 @@ mint time. A key that breaks the grammar is named malformed, with the first
 wrong byte and the rule it breaks; it has a slot even so.
 
 Without operands, or with the operand -, keys are read from standard input, one
-a line. The exit code is 1 when one is malformed. See help grammar for the
-types, and help output for formats.
+a line. The exit code is 1 when one is malformed. --extract finds keys in text
+instead, and tells line and offset; to find none is no error. See help grammar
+for the types, and help output for formats.
 
-Columns of -o tsv: ` + keyColumns,
+Columns of -o tsv: ` + keyColumns + `
+With --extract, line and offset follow.`,
 		Example: `  emqctl decode-key 'emq:{quotes}:job:JOB0KHTOWnGLuC'
   emqctl decode-key -o json '{emq}:version' 'emq:{quotes}:pending'
   emqctl decode-key 'emq:quotes:pending'`,

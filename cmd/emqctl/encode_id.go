@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math/big"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/echomq/emqctl/internal/brandedid"
+	"github.com/echomq/emqctl/internal/escape"
 )
 
 type encodeIDOptions struct {
@@ -32,7 +32,7 @@ standard input.
 Columns of -o tsv: ` + idColumns,
 		Example: `  emqctl encode-id JOB 274557032793636864
   emqctl encode-id -o json USR 0 9223372036854775807`,
-		Args: cobra.MinimumNArgs(1),
+		Args: operands(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Namespace, opts.Snowflakes = args[0], args[1:]
 			return runEncodeID(cmd.Context(), e, opts)
@@ -98,7 +98,7 @@ func parseSnowflake(s string) (uint64, *problem) {
 			if _, err := brandedid.Parse(s); err == nil {
 				hint = "that is an id already: decode-id reads it"
 			}
-			return 0, newProblem("snowflake", i, fmt.Sprintf("found '%s', want decimal digits", quote(s[i : i+1])[1:len(quote(s[i:i+1]))-1]), hint)
+			return 0, newProblem("snowflake", i, "found "+escape.Byte(s[i])+", want decimal digits", hint)
 		}
 	}
 	if s == "" {

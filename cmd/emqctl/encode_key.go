@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"strings"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +30,7 @@ Columns of -o tsv: ` + keyColumns,
 		Example: `  emqctl encode-key quotes job JOB0KHTOWnGLuC
   emqctl encode-key quotes lane PRT0KHTOWnGLuC
   emqctl encode-key emq version`,
-		Args: cobra.RangeArgs(2, 3),
+		Args: operands(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Queue, opts.Type = args[0], args[1]
 			if len(args) > 2 {
@@ -60,7 +60,11 @@ func typeWords() []string {
 func runEncodeKey(e *env, opts encodeKeyOptions) error {
 	info, ok := decode.TypeByWord(opts.Type)
 	if !ok {
-		return &usageError{msg: "TYPE is " + quote(opts.Type) + ", want one of " + strings.Join(typeWords(), ", "), hint: "see emqctl help grammar"}
+		u := &usageError{msg: "no type is called " + quote(opts.Type), hint: "emqctl help grammar lists them"}
+		if near := decode.NearestWord(opts.Type); near != "" {
+			u.hint = "did you mean " + near + "?"
+		}
+		return u
 	}
 	if info.Space == decode.Reserve && opts.Queue != "emq" {
 		return &usageError{msg: "QUEUE is " + quote(opts.Queue) + ", want emq: " + info.Word + " belongs to the reserve, " + info.Key()}
@@ -76,6 +80,13 @@ func runEncodeKey(e *env, opts encodeKeyOptions) error {
 		}
 		r.read(item{bad: newProblem(string(bad.Kind), bad.Off, bad.Error(), decode.Hint(input, bad, e.now()))}, e.now())
 		r.input = input
+		// What was given is shown in its fields.
+		r.key = decode.Key{Space: info.Space, Queue: opts.Queue, Type: info.Type, Name: opts.Name}
+	}
+	if e.output == outputText && e.format == "" {
+		for _, n := range r.notes {
+			e.talk(fmt.Sprintf("note: %s at byte %d: %s", n.Kind, n.Offset, n.Message))
+		}
 	}
 	return e.emit(r, opts.Strict)
 }

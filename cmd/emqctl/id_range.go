@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 type idRangeOptions struct {
 	Namespace string
 	From, To  string
+	ToGiven   bool
 }
 
 func newIDRangeCmd(e *env) *cobra.Command {
@@ -30,12 +32,13 @@ The window ends now unless --to says otherwise.
 Columns of -o tsv: namespace from to lowest highest min max`,
 		Example: `  emqctl id-range --from 2026-01-27T15:11:37.641Z --to 2026-01-27T15:11:37.641Z
   emqctl id-range USR --from 2026-01-01 --to 2026-02-01 -o json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: operands(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Namespace = brandedid.JobNamespace
 			if len(args) > 0 {
 				opts.Namespace = args[0]
 			}
+			opts.ToGiven = cmd.Flags().Changed("to")
 			return runIDRange(e, opts)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -60,14 +63,18 @@ func runIDRange(e *env, opts idRangeOptions) error {
 		return err
 	}
 	to := now
-	if opts.To != "" {
+	if opts.ToGiven {
 		if to, err = parseTime("--to", opts.To, now); err != nil {
 			return err
 		}
 	}
 	lowest, highest, err := brandedid.Window(opts.Namespace, from, to)
 	if err != nil {
-		return &usageError{msg: err.Error()}
+		u := &usageError{msg: fmt.Sprintf("%s: %s to %s", err, formatTime(from), formatTime(to))}
+		if from.After(to) {
+			u.hint = "an age counts back from now: --from 48h --to 24h"
+		}
+		return u
 	}
 	return e.emit(idRangeRecord{
 		Namespace: opts.Namespace,
@@ -116,5 +123,5 @@ func (r idRangeRecord) appendText(p *page) {
 	p.label("to").ink(p.paint.time, r.To).about("%s", strconv.FormatInt(r.ToMS, 10)).end()
 	p.label("lowest").ink(p.paint.main, r.Lowest.String()).end()
 	p.label("highest").ink(p.paint.main, r.Highest.String()).end()
-	p.label("zrange").str("ZRANGE 'emq:{q}:pending' " + r.Min + " " + r.Max + " BYLEX").end()
+	p.label("zrange").str(fmt.Sprintf("ZRANGE 'emq:{q}:pending' '%s' '%s' BYLEX", r.Min, r.Max)).end()
 }

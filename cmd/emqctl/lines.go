@@ -120,6 +120,9 @@ func (e *env) answerInput(ctx context.Context, o inputOptions, operands []string
 		}
 		e.talk(what)
 	}
+	if _, bare := newRecord().(*encodedIDRecord); bare {
+		return e.strictNotes(a.verdict, o.Strict)
+	}
 	return a.verdict.err(o.Strict)
 }
 

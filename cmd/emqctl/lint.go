@@ -53,7 +53,7 @@ Columns of -o tsv: ` + lintColumns,
 		Example: `  emqctl lint scripts
   emqctl lint --law strict -o sarif scripts/enqueue.lua
   emqctl lint --engine dragonfly --allow derived-key scripts/promote.lua`,
-		Args: cobra.MinimumNArgs(1),
+		Args: operands(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Paths = args
 			return runLint(cmd.Context(), e, opts)

@@ -40,7 +40,7 @@ decode-id shows of each.
 Columns of -o tsv: %s`, brandedid.MaxNode, timeHelp, idColumns),
 		Example: `  emqctl mint-id
   emqctl mint-id USR -n 3 --node 7 --at 2026-01-27T15:11:37.641Z`,
-		Args: cobra.MaximumNArgs(1),
+		Args: operands(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Namespace = brandedid.JobNamespace
 			if len(args) > 0 {
@@ -85,7 +85,7 @@ func runMintID(ctx context.Context, e *env, opts mintIDOptions) error {
 		id, err := m.Mint(opts.Namespace)
 		if err != nil {
 			e.Out.Write(buf)
-			return &usageError{msg: err.Error()}
+			return &usageError{msg: "--at: " + err.Error()}
 		}
 		now := e.now()
 		if opts.At == "" && id.Time().After(now) {
@@ -105,7 +105,7 @@ func runMintID(ctx context.Context, e *env, opts mintIDOptions) error {
 			buf = buf[:0]
 		}
 	}
-	return said.err(opts.Strict)
+	return e.strictNotes(said, opts.Strict)
 }
 
 // minter makes the minter of the flags --node and --at.

@@ -59,6 +59,15 @@ const (
 	verdictNotes                     // there are notes
 )
 
+// strictNotes is [verdict.err], with a word on standard error when text shows
+// no notes and they decide.
+func (e *env) strictNotes(v verdict, strict bool) error {
+	if strict && v&verdictNotes != 0 && v&verdictNo == 0 && e.output == outputText {
+		e.talk("there are notes; -o json shows them")
+	}
+	return v.err(strict)
+}
+
 // err returns the error that a command ends with after answers that said v.
 func (v verdict) err(strict bool) error {
 	if v&verdictNo != 0 || strict && v&verdictNotes != 0 {

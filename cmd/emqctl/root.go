@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
@@ -32,7 +33,13 @@ func newRootCmd(e *env) *cobra.Command {
 			}
 			return &usageError{msg: "no command given", help: true}
 		},
-		PersistentPreRun: func(*cobra.Command, []string) { e.begin() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if e.format == "" && cmd.Flags().Changed("format") {
+				return &usageError{msg: "--format is empty, want a template", hint: "as in --format '{{.slot}}'"}
+			}
+			e.begin()
+			return nil
+		},
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Flags().SortFlags = false
@@ -59,7 +66,73 @@ func newRootCmd(e *env) *cobra.Command {
 		newSelfCheckCmd(e),
 	)
 	root.AddCommand(newHelpTopics()...)
+	root.SetHelpCommand(newHelpCmd(root))
+	root.InitDefaultCompletionCmd()
+	refuseUnknownShells(root)
 	return root
+}
+
+// newHelpCmd is cobra's help command, but that an unknown topic is an error.
+func newHelpCmd(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show help about a command or a topic",
+		Long:  "Show help about a command or a topic: emqctl help grammar.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || cmd == root && len(args) > 0 || len(rest) > 0 {
+				return unknownCommand(root, args[0])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, sub := range root.Commands() {
+				if len(args) == 0 && !sub.Hidden {
+					names = append(names, sub.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// refuseUnknownShells makes `completion tcsh` an error.
+func refuseUnknownShells(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		var shells []string
+		for _, sub := range cmd.Commands() {
+			shells = append(shells, sub.Name())
+			sub.Example = "  emqctl completion " + sub.Name()
+		}
+		cmd.Use = "completion SHELL"
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &usageError{msg: "found no operand, want a shell: " + orList(shells)}
+			}
+			return &usageError{msg: "SHELL is " + quote(args[0]) + ", want " + orList(shells)}
+		}
+	}
+}
+
+// operands is the check of a command that takes from least to most operands,
+// or any number from least when most is -1.
+func operands(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		_, want, _ := strings.Cut(cmd.Use, " ")
+		if want == "" {
+			want = "none"
+		}
+		return &usageError{msg: fmt.Sprintf("found %s, want %s", plural(len(args), "operand"), want), hint: "see " + cmd.CommandPath() + " --help"}
+	}
 }
 
 // flagError names the flag that a command line gets wrong, and what it takes.
@@ -67,7 +140,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	u := &usageError{msg: err.Error(), hint: "see " + cmd.CommandPath() + " --help"}
 	var missing *pflag.ValueRequiredError
 	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
 	switch {
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		want := map[string]string{"int": "want a whole number", "bool": "want true or false"}[f.Value.Type()]
+		if want == "" {
+			want = errors.Unwrap(invalid).Error()
+		}
+		u.msg = fmt.Sprintf("--%s is %s, %s", f.Name, quote(invalid.GetValue()), want)
 	case errors.As(err, &missing):
 		f := missing.GetFlag()
 		u.msg = fmt.Sprintf("--%s takes %s, found nothing after it", f.Name, f.Value.Type())
@@ -81,6 +162,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		if near != "" {
 			u.hint = "did you mean --" + near + "?"
 		}
+	case errors.As(err, &unknown):
+		u.hint = "an operand that begins with - goes after --"
 	}
 	return u
 }

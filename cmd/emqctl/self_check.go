@@ -17,7 +17,7 @@ func newSelfCheckCmd(e *env) *cobra.Command {
 		Long: `Hold this build to the four vectors that the reference host asserts when it
 boots, and to the check value of the slot function.`,
 		Example: "  emqctl self-check",
-		Args:    cobra.NoArgs,
+		Args:    operands(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return e.emit(selfCheck(), false)
 		},

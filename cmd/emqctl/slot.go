@@ -29,7 +29,7 @@ func newSlotCmd(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "slot KEY...",
 		Short: "Compute the cluster slots of keys",
-		Long: fmt.Sprintf(`Compute the cluster slots of keys, any keys: CRC16 of the hash tag, modulo %d.
+		Long: fmt.Sprintf(`Compute the cluster slots of keys, any keys: CRC16 of the tag, modulo %d.
 The record tells which bytes were hashed and by which rule. Without operands, or
 with the operand -, keys are read from standard input, one a line.
 
@@ -46,6 +46,14 @@ Columns of -o tsv: %s; with --find: slot queue`, slot.Count, slotColumns),
   emqctl slot --find 0 16383 --prefix orders-`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Keys = args
+			for _, name := range []string{"prefix", "count"} {
+				if cmd.Flags().Changed(name) && !opts.Find {
+					return &usageError{msg: "--" + name + " is for --find"}
+				}
+			}
+			if opts.Together && opts.Find {
+				return &usageError{msg: "--together and --find cannot both be had"}
+			}
 			return runSlot(cmd.Context(), e, opts)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -53,10 +61,9 @@ Columns of -o tsv: %s; with --find: slot queue`, slot.Count, slotColumns),
 	opts.flags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&opts.Together, "together", false, "tell whether all keys share a slot")
-	f.BoolVar(&opts.Find, "find", false, "the operands are slots: find queue names that land on them")
-	f.StringVar(&opts.Prefix, "prefix", "q", "with --find, how the names begin")
-	f.IntVarP(&opts.N, "count", "n", 1, "with --find, how many names for each slot")
-	cmd.MarkFlagsMutuallyExclusive("together", "find")
+	f.BoolVar(&opts.Find, "find", false, "the operands are slots: find names that land on them")
+	f.StringVar(&opts.Prefix, "prefix", "q", "how the names of --find begin")
+	f.IntVarP(&opts.N, "count", "n", 1, "how many names --find gives for each slot")
 	return cmd
 }
 

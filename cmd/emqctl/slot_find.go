@@ -30,6 +30,9 @@ func runSlotFind(ctx context.Context, e *env, opts slotOptions) error {
 	if err := e.check(&foundSlotRecord{}); err != nil {
 		return err
 	}
+	if err := opts.check(e); err != nil {
+		return err
+	}
 	names := findQueues(ctx, slots, opts.Prefix, opts.N)
 	if ctx.Err() != nil {
 		return errInterrupted

@@ -20,8 +20,8 @@ func runSlotTogether(ctx context.Context, e *env, opts slotOptions) error {
 	}
 	// With --strict a note ends in errNo as well, and is no answer to whether
 	// the keys share a slot; only an item without a slot leaves that open.
-	r := &togetherRecord{Groups: seen.groups(), unsure: seen.unread}
-	r.Together = len(r.Groups) <= 1 && !r.unsure
+	r := &togetherRecord{Groups: seen.groups(), Unread: seen.unread}
+	r.Together = len(r.Groups) <= 1 && r.Unread == 0
 	if e.output != outputTSV && e.template == nil {
 		if emitErr := e.emit(r, false); emitErr != nil {
 			return emitErr
@@ -37,7 +37,7 @@ func runSlotTogether(ctx context.Context, e *env, opts slotOptions) error {
 type slotCounts struct {
 	mu     sync.Mutex
 	slots  [slot.Count]*slotGroup
-	unread bool
+	unread int
 }
 
 func (c *slotCounts) add(s uint16, line int64, key string) {
@@ -56,7 +56,7 @@ func (c *slotCounts) add(s uint16, line int64, key string) {
 func (c *slotCounts) addUnread() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unread = true
+	c.unread++
 }
 
 // groups returns the slots that have keys, in the order of their first ones.
@@ -82,8 +82,7 @@ func (c *slotCounts) groups() []slotGroup {
 type togetherRecord struct {
 	Together bool        `json:"together"`
 	Groups   []slotGroup `json:"groups"`
-
-	unsure bool // an item could not be read
+	Unread   int         `json:"unread"` // items that are no keys: then nobody knows
 }
 
 // slotGroup is the keys of one slot: how many, and one of them.
@@ -118,7 +117,7 @@ func (r *togetherRecord) appendText(p *page) {
 	case r.Together:
 		p.ink(p.paint.good, "together").str(fmt.Sprintf("  %s on slot %d", plural(total, "key"), r.Groups[0].Slot)).end()
 	case len(r.Groups) <= 1:
-		p.ink(p.paint.bad, "unsure").str("  a key could not be read").end()
+		p.ink(p.paint.bad, "unsure").str("  " + plural(r.Unread, "key") + " could not be read").end()
 	default:
 		p.ink(p.paint.bad, "apart").str(fmt.Sprintf("  %s on %d slots", plural(total, "key"), len(r.Groups))).end()
 		for _, g := range r.Groups {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-const timeHelp = "A TIME is RFC 3339, Unix milliseconds, or an age such as 15m, 36h or 7d."
+const timeHelp = `A TIME is RFC 3339, Unix milliseconds, or an age such as 15m, 36h or 7d. A date
+alone, or a time without a zone, is UTC.`
 
 // parseTime reads the TIME of a flag.
 func parseTime(flag, s string, now time.Time) (time.Time, error) {

@@ -60,17 +60,18 @@ the command lists. Booleans are true and false, an absent value is -, a value
 that is - is \x2d.
 
 --format shows a Go text/template over the JSON record by its field names, as
-in --format '{{.slot}} {{.id.time}}'. A null prints nothing and is false to
-{{if}}. The function json gives a value as JSON. A field that the record does
-not have is refused before anything is read.
+in --format '{{if eq .slot 3378}}{{.key}} {{.id.time}}{{end}}'. A null prints
+nothing, is false to {{if}} and equals nothing. Bytes print escaped; the
+function raw gives them as they are, json gives a value as JSON. A field that
+the record does not have is refused before anything is read.
 
 Bytes that are not printable are shown as valkey-cli shows them, \xHH \n \r \t
 \a \b \\ \", in text and tsv; --escaped reads them back.
 
-Input is operands, or standard input when there is none or the only one is -:
-one item a line, or ended by NUL with -0. One \r before a newline is dropped in
-lines. A line may have 1048576 bytes; a longer one is a record of kind
-line-length, and the stream goes on.`
+Input is operands, or standard input when there is none or the only one is -;
+among others a - is an item. One item is a line, or ends in NUL with -0. One \r
+before a newline is dropped in lines. A line may have 1048576 bytes; a longer
+one is a record of kind line-length, and the stream goes on.`
 
 const environmentHelp = `
 NO_COLOR   when set and not empty, no colour unless --color always says so

@@ -54,7 +54,7 @@ See help law for what the findings mean.`,
   emqctl trace complete --queue quotes --id JOB0KHTOWnGLuC
   emqctl trace --list
   emqctl trace gclaim -o json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: operands(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				opts.Verb = args[0]
@@ -78,9 +78,6 @@ See help law for what the findings mean.`,
 	f.StringVar(&opts.Queue, "queue", "", "bind {q}")
 	f.StringVar(&opts.ID, "id", "", "bind <id>")
 	f.StringArrayVar(&opts.Args, "arg", nil, "bind another name, NAME=VALUE; may be given often")
-	cmd.MarkFlagsMutuallyExclusive("list", "file", "sha")
-	cmd.MarkFlagsMutuallyExclusive("file", "scripts")
-	cmd.MarkFlagsMutuallyExclusive("list", "source")
 	return cmd
 }
 
@@ -121,6 +118,12 @@ func runTrace(e *env, opts traceOptions) error {
 	}
 	if given != 1 {
 		return &usageError{msg: "want one of VERB, --list, --file SCRIPT and --sha SHA1", hint: "emqctl trace --list names the verbs"}
+	}
+	if opts.File != "" && opts.Scripts != "" {
+		return &usageError{msg: "--file and --scripts cannot both be had"}
+	}
+	if opts.Source && (opts.List || opts.SHA != "") {
+		return &usageError{msg: "--source is for VERB and --file"}
 	}
 	if opts.SHA != "" {
 		return runTraceSHA(e, opts)

@@ -16,7 +16,7 @@ func newVersionCmd(e *env) *cobra.Command {
 		Long: `Show the version, the commit and its date, the Go version, and the modules that
 are linked in.`,
 		Example: "  emqctl version\n  emqctl version -o json",
-		Args:    cobra.NoArgs,
+		Args:    operands(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return e.emit(newVersionRecord(debug.ReadBuildInfo()), false)
 		},
@@ -77,16 +77,18 @@ func (r versionRecord) appendJSON(dst []byte) []byte { return marshal(dst, r) }
 
 func (r versionRecord) appendText(p *page) {
 	p.label("emqctl").ink(p.paint.main, r.Version).end()
-	if r.Commit != nil {
-		p.label("commit").str(*r.Commit)
-		if r.Dirty {
-			p.about("with changes")
+	known := func(s *string) string {
+		if s == nil {
+			return "unknown"
 		}
-		p.end()
+		return *s
 	}
-	if r.Date != nil {
-		p.label("date").str(*r.Date).end()
+	p.label("commit").str(known(r.Commit))
+	if r.Dirty {
+		p.about("with changes")
 	}
+	p.end()
+	p.label("date").str(known(r.Date)).end()
 	p.label("go").str(r.Go).end()
 	for _, m := range r.Modules {
 		p.label("module").str(m.Path + " " + m.Version).end()

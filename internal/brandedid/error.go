@@ -31,13 +31,10 @@ type Error struct {
 func (e *Error) Error() string {
 	switch e.Kind {
 	case Length:
-		return fmt.Sprintf("id is %d bytes, want %d", len(e.input), Len)
+		return fmt.Sprintf("id is %s, want %d", byteCount(len(e.input)), Len)
 	case Namespace:
-		if e.Off == len(e.input) {
-			return fmt.Sprintf("namespace is %d bytes, want %d letters A-Z", len(e.input), NamespaceLen)
-		}
-		if e.Off == NamespaceLen {
-			return fmt.Sprintf("namespace is %d bytes, want %d letters A-Z", len(e.input), NamespaceLen)
+		if e.Off == len(e.input) || e.Off == NamespaceLen {
+			return fmt.Sprintf("namespace is %s, want %d letters A-Z", byteCount(len(e.input)), NamespaceLen)
 		}
 		return fmt.Sprintf("namespace has %s, want a letter A-Z", quoteByte(e.input[e.Off]))
 	case Charset:
@@ -49,6 +46,13 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("payload %s is beyond %s, which is 2^63-1", e.input[NamespaceLen:], maxPayload)
 	}
 	return string(e.Kind)
+}
+
+func byteCount(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return strconv.Itoa(n) + " bytes"
 }
 
 // quoteByte prints a byte so that it cannot move a cursor.

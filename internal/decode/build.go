@@ -54,9 +54,12 @@ func Build(queue string, t Type, name string) (string, error) {
 	switch f.placeholder {
 	case "":
 		if name != "" {
-			return "", &Error{Kind: KindName, input: name, want: fmt.Sprintf("none: a key of type %s has no name", f.Word)}
+			return "", &Error{Kind: KindName, input: name, want: fmt.Sprintf("none: a key of type %s has no name", f.Word), typ: f.Pattern}
 		}
 	case idPlaceholder:
+		if name == "" {
+			return "", &Error{Kind: KindName, input: name, want: "a branded id of 14 bytes"}
+		}
 		if _, err := brandedid.Parse(name); err != nil {
 			return "", idError(name, 0, err.(*brandedid.Error))
 		}

@@ -58,6 +58,7 @@ type Error struct {
 
 	input string
 	want  string           // for KindName
+	typ   string           // for KindName: the pattern that takes no name
 	id    *brandedid.Error // for the kinds of an id
 }
 
@@ -93,7 +94,7 @@ func (e *Error) Unwrap() error {
 func (e *Error) Error() string {
 	found := "the end"
 	if e.Off < len(e.input) {
-		found = "'" + escape.String(e.input[e.Off:e.Off+1]) + "'"
+		found = escape.Byte(e.input[e.Off])
 	}
 	switch e.Kind {
 	case KindPrefix:
@@ -116,7 +117,7 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("found %s, want a queue name without braces and NUL", found)
 	case KindName:
 		if e.input == "" {
-			return "found no name, want " + e.want
+			return "found nothing, want " + e.want
 		}
 		return fmt.Sprintf("found the name %s, want %s", escape.Quote(e.input), e.want)
 	}

@@ -21,7 +21,16 @@ func Hint(key string, err error, now time.Time) string {
 			return fmt.Sprintf("a quote or blank was pasted with %s", escape.String(t))
 		}
 	}
+	if strings.HasPrefix(key, "\ufeff") {
+		return "a byte order mark stands before the key"
+	}
 	switch e.Kind {
+	case KindName:
+		for _, info := range types {
+			if e.typ != "" && strings.HasPrefix(info.Pattern, e.typ+":<") {
+				return "did you mean " + info.Word + "?"
+			}
+		}
 	case KindPrefix:
 		if strings.EqualFold(key[:min(len(key), 4)], "emq:") || strings.EqualFold(key[:min(len(key), 6)], reservePrefix) {
 			return "the prefix is lower case"
@@ -59,19 +68,17 @@ func idHint(e *Error, now time.Time) string {
 // bracesHint handles the ways in which the braces of emq:{quotes}:pending
 // get lost.
 func bracesHint(key string) string {
+	const general = "a key is emq:{<queue>}:<type>"
 	rest := key[len(queuePrefix)-1:]
-	if rest == "" {
-		return ""
-	}
 	if strings.HasPrefix(rest, "{") {
 		if queue, after, ok := strings.Cut(rest[1:], ":"); ok && queue != "" {
 			return "write " + escape.String(QueueKey(queue, after))
 		}
-		return ""
+		return general
 	}
 	queue, after, ok := strings.Cut(rest, ":")
 	if !ok {
-		return ""
+		return general
 	}
 	for _, pair := range []string{"<>", "()", "[]"} {
 		if strings.HasPrefix(queue, pair[:1]) && strings.HasSuffix(queue, pair[1:]) && len(queue) > 2 {
@@ -80,7 +87,7 @@ func bracesHint(key string) string {
 		}
 	}
 	if queue == "" || CheckQueue(queue) != nil {
-		return ""
+		return general
 	}
 	return fmt.Sprintf("were the braces lost in the shell? Quote the key: '%s'", escape.String(QueueKey(queue, after)))
 }

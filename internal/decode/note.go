@@ -64,7 +64,7 @@ func (k *Key) Notes(now time.Time) []Note {
 		} else if i := strings.IndexAny(k.Queue, "{\x00"); i >= 0 {
 			add(NoteQueueName, len(queuePrefix)+i, "the host's valid_queue refuses a queue name with a brace or NUL")
 		} else if i := badQueueByte(k.Queue); i >= 0 {
-			add(NoteQueueName, len(queuePrefix)+i, "the design rule for a queue name is 1 to %d of A-Z, a-z, 0-9, '.', '_' and '-'", maxQueue)
+			add(NoteQueueName, len(queuePrefix)+i, "the design rule wants 1 to %d of A-Z a-z 0-9 . _ -", maxQueue)
 		}
 	}
 	if k.HasID() {
@@ -156,6 +156,18 @@ func IDNotes(id brandedid.ID, now time.Time) []Note {
 		return nil
 	}
 	return []Note{{NoteFuture, brandedid.NamespaceLen, futureMsg(id, now)}}
+}
+
+// NearestWord returns the word of the type that is most like a misspelt one,
+// or "" when none is.
+func NearestWord(word string) string {
+	best, bestDistance := "", 1+len(word)/2
+	for _, info := range types {
+		if d := levenshtein.ComputeDistance(word, info.Word); d < bestDistance {
+			best, bestDistance = info.Word, d
+		}
+	}
+	return best
 }
 
 // retired are the suffixes of the protocol's first version, and what took

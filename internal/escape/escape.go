@@ -70,6 +70,14 @@ func String(s string) string { return string(Append(nil, s)) }
 // Quote returns s, escaped, between double quotes.
 func Quote(s string) string { return `"` + String(s) + `"` }
 
+// Byte returns a byte as messages show it: 'a', '"', '\x1b'.
+func Byte(b byte) string {
+	if b == '"' {
+		return `'"'`
+	}
+	return "'" + String(string([]byte{b})) + "'"
+}
+
 // Error says where an escaped text goes wrong.
 type Error struct {
 	Off int // of the backslash, or of the quote that is missing or misplaced
@@ -128,7 +136,8 @@ func Unescape(s string) (string, error) {
 			dst = append(dst, byte(n))
 			i += 2
 		default:
-			return "", &Error{i, fmt.Sprintf(`found \%s, want one of \xHH \n \r \t \a \b \\ \"`, String(string(rune(c))))}
+			_, n := utf8.DecodeRuneInString(s[i+1:])
+			return "", &Error{i, fmt.Sprintf(`found \%s, want one of \xHH \n \r \t \a \b \\ \"`, String(s[i+1:i+1+n]))}
 		}
 		i += 2
 	}

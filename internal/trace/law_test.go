@@ -152,6 +152,29 @@ func TestAllow(t *testing.T) {
 	}
 }
 
+// TestEngineFindings: what an engine says against a script is a finding where
+// the step stands, when the engine was asked for.
+func TestEngineFindings(t *testing.T) {
+	const script = "redis.call('GET', KEYS[1])\nredis.call('DEL', KEYS[1] .. ':logs')\nreturn 1"
+	tr, err := Of(Script{Text: script})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		law  Law
+		want string
+	}{
+		{Law{}, "[]"},
+		{Law{Engines: []string{"standalone"}}, "[]"},
+		{Law{Engines: []string{"dragonfly"}, Allow: []FindingKind{FindEngine}}, "[]"},
+		{Law{Engines: []string{"dragonfly"}}, "[{engine  2 1 dragonfly: refused: key <KEYS[1]>:logs is derived and not declared 0}]"},
+	} {
+		if got := fmt.Sprint(tr.Findings(tt.law)); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.law, got, tt.want)
+		}
+	}
+}
+
 func TestKindsAreDocumented(t *testing.T) {
 	seen := map[FindingKind]bool{}
 	for _, k := range Kinds() {
@@ -160,7 +183,7 @@ func TestKindsAreDocumented(t *testing.T) {
 		}
 		seen[k.Kind] = true
 	}
-	if len(seen) != 19 {
+	if len(seen) != 20 {
 		t.Errorf("%d kinds are documented", len(seen))
 	}
 }
