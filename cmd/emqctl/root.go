@@ -41,6 +41,9 @@ func newRootCmd(e *env) *cobra.Command {
 			return nil
 		},
 	}
+	root.SetIn(e.In)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.Flags().SortFlags = false
 	f := root.PersistentFlags()

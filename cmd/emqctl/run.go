@@ -28,9 +28,6 @@ func (e *env) run(args []string) int {
 
 	root := newRootCmd(e)
 	root.SetArgs(args)
-	root.SetIn(e.In)
-	root.SetOut(e.Out)
-	root.SetErr(e.Err)
 	cmd, err := root.ExecuteContextC(ctx)
 	if e.outErr != nil {
 		e.began, err = true, e.outErr
