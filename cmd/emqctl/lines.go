@@ -224,9 +224,10 @@ type block struct {
 	line    int64 // number of the first line, from 1
 	tooLong bool  // stands for one line longer than maxLine; text is ""
 
-	out    chan answered // receives once
-	spent  []byte        // an output buffer to use again
-	weight int64         // of inFlight
+	out     chan answered // receives once
+	weight  int64         // of inFlight
+	buffers chan []byte   // where its output buffer comes from and goes to
+	spent   []byte        // that buffer
 }
 
 // answered is what a worker made of a block.
@@ -305,7 +306,9 @@ func (a *answering) stream(ctx context.Context, in io.Reader) error {
 	workers := runtime.GOMAXPROCS(0)
 	work := make(chan *block)
 	order := make(chan *block, inFlight/blockLen)
-	spent := make(chan []byte, workers+2)
+	// Output buffers are used again, and the one that grew for huge blocks is
+	// kept apart: there is one such block at a time.
+	spent, huge := make(chan []byte, workers+2), make(chan []byte, 1)
 	readErr := make(chan error, 1)
 	room := semaphore.NewWeighted(inFlight)
 	ctx, stop := context.WithCancel(ctx)
@@ -328,8 +331,12 @@ func (a *answering) stream(ctx context.Context, in io.Reader) error {
 				return false
 			}
 			b.out = make(chan answered, 1)
+			b.buffers = spent
+			if b.weight > inFlight/2 {
+				b.buffers = huge
+			}
 			select {
-			case b.spent = <-spent:
+			case b.spent = <-b.buffers:
 			default:
 			}
 			for _, to := range []chan *block{order, work} {
@@ -358,10 +365,9 @@ func (a *answering) stream(ctx context.Context, in io.Reader) error {
 			if err := a.write(out); err != nil {
 				return err
 			}
-			// A buffer that one huge record made is not kept.
-			if cap(out.dst) <= 32*blockLen {
+			if b.buffers == huge || cap(out.dst) <= 32*blockLen {
 				select {
-				case spent <- out.dst:
+				case b.buffers <- out.dst:
 				default:
 				}
 			}
