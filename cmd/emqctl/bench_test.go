@@ -10,6 +10,16 @@ import (
 	"github.com/echomq/emqctl/internal/brandedid"
 )
 
+// BenchmarkLint judges the protocol's own scripts.
+func BenchmarkLint(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if code := run([]string{"lint", "../../scripts"}, nil, io.Discard, os.Stderr, nil); code != 0 {
+			b.Fatalf("code %d", code)
+		}
+	}
+}
+
 // BenchmarkStream answers a stream of keys in each rendering; the peer copies
 // the same bytes, the least that any filter can do.
 func BenchmarkStream(b *testing.B) {

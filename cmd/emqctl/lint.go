@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -186,6 +187,8 @@ func lintFiles(paths []string) (files []string, failed []error) {
 
 // lintAll judges scripts, as many at a time as there are cores, in order.
 func (e *env) lintAll(ctx context.Context, files []string, law trace.Law) (findings []findingRecord, failed []error) {
+	// Traces are small and short-lived: collecting them less often is cheap.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	found := make([][]findingRecord, len(files))
 	errs := make([]error, len(files))
 	var g errgroup.Group

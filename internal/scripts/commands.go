@@ -1,6 +1,9 @@
 package scripts
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // A store command's keys are found as a server finds them, by key
 // specifications (https://valkey.io/topics/key-specs): where a search begins (a
@@ -76,11 +79,11 @@ type KeyArg struct {
 // When the subcommand is not known the container is returned, and
 // [Command.Keys] then takes whatever any subcommand would take.
 func LookupCommand(name string, args []Operand) *Command {
-	c := commands[strings.ToLower(name)]
+	c := index().byName[strings.ToLower(name)]
 	if c == nil || c.Flags&Container == 0 || len(args) == 0 || !args[0].Known {
 		return c
 	}
-	return commands[c.Name+"|"+strings.ToLower(args[0].Text)]
+	return index().byName[c.Name+"|"+strings.ToLower(args[0].Text)]
 }
 
 // Keys returns which operands are keys or channels, in order of position.
@@ -89,7 +92,7 @@ func LookupCommand(name string, args []Operand) *Command {
 func (c *Command) Keys(args []Operand) []KeyArg {
 	var out []KeyArg
 	if c.Flags&Container != 0 {
-		for _, sub := range containers[c.Name] {
+		for _, sub := range index().subs[c.Name] {
 			for _, k := range sub.Keys(args) {
 				k.Maybe = true
 				out = addKey(out, k)
@@ -339,24 +342,26 @@ func after(word string, from, last, limit int, a Access) KeySpec {
 	return KeySpec{Begin: from, Keyword: word, Last: last, Step: 1, Limit: limit, Access: a}
 }
 
-// commands and containers are made from the table once and never change.
-var commands, containers = indexCommands()
-
-func indexCommands() (map[string]*Command, map[string][]*Command) {
-	byName := make(map[string]*Command, len(commandTable))
-	subs := make(map[string][]*Command)
+// index is made from the table when it is first asked for: most runs of the
+// program never do.
+var index = sync.OnceValue(func() (x struct {
+	byName map[string]*Command
+	subs   map[string][]*Command // of a container
+}) {
+	x.byName = make(map[string]*Command, len(commandTable))
+	x.subs = make(map[string][]*Command)
 	for i := range commandTable {
 		c := &commandTable[i]
-		byName[c.Name] = c
+		x.byName[c.Name] = c
 		if parent, _, ok := strings.Cut(c.Name, "|"); ok {
-			subs[parent] = append(subs[parent], c)
+			x.subs[parent] = append(x.subs[parent], c)
 		}
 	}
-	for parent := range subs {
-		byName[parent].Flags |= Container
+	for parent := range x.subs {
+		x.byName[parent].Flags |= Container
 	}
-	return byName, subs
-}
+	return x
+})
 
 // CommandNames returns the names of all commands, in order and without
 // subcommands.

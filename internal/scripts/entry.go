@@ -20,7 +20,7 @@ type slot struct {
 // entry reads one entry into the verb.
 func (p *parser) entry(e []cell) error {
 	name := e[0].text
-	if m := numbered.FindStringSubmatch(name); m != nil {
+	if m := grammar().numbered.FindStringSubmatch(name); m != nil {
 		name = m[1]
 	} else if strings.HasPrefix(name, "KEYS") || strings.HasPrefix(name, "ARGV") {
 		return p.errorf(e[0], KindNumber, "found %q, want a number from 1 in brackets: %s[1]", clip(name), name[:4])
@@ -81,7 +81,7 @@ func (p *parser) host(e []cell) error {
 
 func (p *parser) forms(e []cell) error {
 	for _, c := range e[1:] {
-		if !formName.MatchString(c.text) || c.text == "repeated" || c.text == "optional" {
+		if !grammar().formName.MatchString(c.text) || c.text == "repeated" || c.text == "optional" {
 			return p.errorf(c, KindName, "found the form %q, want a word in lower case", clip(c.text))
 		}
 		if slices.Contains(p.verb.Forms, c.text) {
@@ -110,7 +110,7 @@ func (p *parser) key(e []cell, marks cell) error {
 	default:
 		k.Role = e[4].text
 	}
-	if !keyPattern.MatchString(k.Pattern) {
+	if !grammar().keyPattern.MatchString(k.Pattern) {
 		return p.errorf(e[3], KindPattern, "found the pattern %q, want a key with <name> for what varies", clip(k.Pattern))
 	}
 	s, base, err := p.slot(e, marks)
@@ -145,7 +145,7 @@ func (p *parser) returns(e []cell) error {
 }
 
 func (p *parser) refuses(e []cell) error {
-	m := classWord.FindStringSubmatch(e[1].text)
+	m := grammar().classWord.FindStringSubmatch(e[1].text)
 	if m == nil {
 		return p.errorf(e[1], KindClass, "found the refusal %q, want its class first: EMQ and upper-case letters", clip(e[1].text))
 	}
@@ -172,10 +172,10 @@ func cutMarks(e []cell) ([]cell, cell) {
 }
 
 func (p *parser) slot(e []cell, marks cell) (s slot, base string, err error) {
-	m := numbered.FindStringSubmatch(e[0].text)
+	m := grammar().numbered.FindStringSubmatch(e[0].text)
 	s = slot{array: m[1], name: e[1], at: e[0]}
 	s.n, _ = strconv.Atoi(m[2])
-	if !wordName.MatchString(s.name.text) {
+	if !grammar().wordName.MatchString(s.name.text) {
 		return s, "", p.errorf(s.name, KindName, "found the name %q, want a word in lower case", clip(s.name.text))
 	}
 	if marks.text == "" {

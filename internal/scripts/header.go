@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Parse reads the header of one script. Every error is an [*Error].
@@ -47,15 +48,19 @@ var rules = []struct {
 	{"refuses", 4, 4, "refuses  TEXT  HOST  MEANING"},
 }
 
-var (
-	openingLine = regexp.MustCompile(`^-- ([a-z][a-z0-9_]*): (.*)$`)
-	wordName    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	formName    = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
-	numbered    = regexp.MustCompile(`^(KEYS|ARGV)\[([1-9][0-9]{0,3})\]$`)
-	keyPattern  = regexp.MustCompile(`^(?:[^<>\s]|<[a-z][a-z0-9_]*>)+$`)
-	classWord   = regexp.MustCompile(`^(EMQ[A-Z]+) \S`)
-	columnGap   = regexp.MustCompile(` {2,}`)
-)
+// grammar is the words of a header, compiled when the first one is read.
+var grammar = sync.OnceValue(func() (g struct {
+	openingLine, wordName, formName, numbered, keyPattern, classWord, columnGap *regexp.Regexp
+}) {
+	g.openingLine = regexp.MustCompile(`^-- ([a-z][a-z0-9_]*): (.*)$`)
+	g.wordName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	g.formName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	g.numbered = regexp.MustCompile(`^(KEYS|ARGV)\[([1-9][0-9]{0,3})\]$`)
+	g.keyPattern = regexp.MustCompile(`^(?:[^<>\s]|<[a-z][a-z0-9_]*>)+$`)
+	g.classWord = regexp.MustCompile(`^(EMQ[A-Z]+) \S`)
+	g.columnGap = regexp.MustCompile(` {2,}`)
+	return g
+})
 
 var stores = []string{"hash", "zset", "list", "set", "string", "stream"}
 
@@ -87,7 +92,7 @@ func (p *parser) split(source string) (entries [][]cell, body int, err error) {
 		line++
 		at := cell{strings.TrimRight(text, "\r\n"), line, 1}
 		switch {
-		case line == 1 && !openingLine.MatchString(at.text):
+		case line == 1 && !grammar().openingLine.MatchString(at.text):
 			return nil, 0, p.errorf(at, KindMissing, "the file opens with %q, %s", clip(at.text), wantHeader)
 		case !strings.HasPrefix(at.text, "--"):
 			return entries, line, nil
@@ -134,7 +139,7 @@ func (p *parser) add(entries [][]cell, at cell) ([][]cell, error) {
 func columns(text string, line, col int) []cell {
 	var cells []cell
 	start := 0
-	for _, gap := range columnGap.FindAllStringIndex(text, -1) {
+	for _, gap := range grammar().columnGap.FindAllStringIndex(text, -1) {
 		cells = append(cells, cell{text[start:gap[0]], line, col + start})
 		start = gap[1]
 	}

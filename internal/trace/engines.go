@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/echomq/emqctl/internal/scripts"
 )
@@ -336,7 +337,7 @@ func (t *Trace) shebangless(v *Verdict) {
 	})
 }
 
-var plainKEYS = regexp.MustCompile(`^KEYS\[[0-9]+\]$`)
+var plainKEYS = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^KEYS\[[0-9]+\]$`) })
 
 func (t *Trace) alibaba(v *Verdict) {
 	t.eachKey(func(s *Step, k Key) {
@@ -345,7 +346,7 @@ func (t *Trace) alibaba(v *Verdict) {
 			src = k.Expr
 		}
 		switch {
-		case plainKEYS.MatchString(src):
+		case plainKEYS().MatchString(src):
 		case strings.HasPrefix(src, "KEYS[") && k.Origin == Declared:
 			v.at(Depends, s, "the index of %s is not a number", src)
 		case k.Maybe:

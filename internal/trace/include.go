@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Some script folders are put together before they are loaded: a comment
@@ -47,7 +48,9 @@ func (i *Included) Rename(name func(path string) string) {
 	}
 }
 
-var includeLine = regexp.MustCompile(`^[ \t]*--+[ \t]*@include[ \t]+["<]([^">]+)[">]`)
+var includeLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t]*--+[ \t]*@include[ \t]+["<]([^">]+)[">]`)
+})
 
 // Include reads a script and what it includes. A script without includes is
 // returned as it is. Errors are an [*Error] of kind include, or the file
@@ -86,7 +89,10 @@ func (in *includer) add(name, text string) error {
 	line, off := 0, 0
 	for raw := range strings.Lines(text) {
 		line++
-		m := includeLine.FindStringSubmatch(raw)
+		var m []string
+		if strings.Contains(raw, "@include") {
+			m = includeLine().FindStringSubmatch(raw)
+		}
 		if m == nil {
 			if in.size += len(raw); in.size > MaxSource {
 				return &Error{Kind: KindSize, Path: name, Off: off, Line: line, Col: 1, Msg: fmt.Sprintf("script with its includes is more than %d bytes", MaxSource)}

@@ -131,6 +131,9 @@ func (t *Trace) Findings(law Law) []Finding {
 
 // engines reports what the engines that were asked for say against the script.
 func (j *judge) engines() {
+	if len(j.law.Engines) == 0 {
+		return
+	}
 	for _, v := range j.t.Engines() {
 		if !slices.Contains(j.law.Engines, v.Engine) {
 			continue

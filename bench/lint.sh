@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Times `emqctl lint` beside luacheck over the verbs' scripts: commands
+# interleaved in each of eleven rounds, medians, and their ratio.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
+
+time_ms() {
+	local from to
+	from=$(date +%s%N)
+	"$@" >/dev/null
+	to=$(date +%s%N)
+	awk -v ns=$((to - from)) 'BEGIN { printf "%.1f\n", ns / 1e6 }'
+}
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+for ((r = 0; r < 11; r++)); do
+	time_ms "$dir/emqctl" lint scripts >>"$dir/ours"
+	time_ms luacheck -q --std lua51 --globals redis cjson bit cmsgpack -- scripts >>"$dir/peer" || true
+done
+ours=$(median "$dir/ours") peer=$(median "$dir/peer")
+echo "$(ls scripts/*.lua | wc -l) scripts: emqctl lint $ours ms, luacheck $peer ms, $(awk -v a="$peer" -v b="$ours" 'BEGIN { printf "%.1f", a / b }') times faster"
+go test -run xxx -bench Verbs ./internal/trace | grep ^Benchmark
