@@ -203,7 +203,7 @@ func TestVerbsRandom(t *testing.T) {
 					miss = append(miss, fmt.Sprintf("%d:%s", s.Line, s.Command))
 				}
 			}
-			t.Logf("%s: %d of %d steps met, not %v", v.Name, len(met), len(tr.Steps), miss)
+			t.Errorf("%s: %d of %d steps met, not %v", v.Name, len(met), len(tr.Steps), miss)
 		}
 	}
 	t.Logf("%d verbs, %d calls, %d commands, %d of %d steps met", len(reg.Verbs()), calls, commands, metAll, stepsAll)
