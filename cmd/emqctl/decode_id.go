@@ -9,6 +9,7 @@ import (
 
 	"github.com/echomq/emqctl/internal/brandedid"
 	"github.com/echomq/emqctl/internal/decode"
+	"github.com/echomq/emqctl/internal/escape"
 )
 
 type decodeIDOptions struct {
@@ -78,7 +79,7 @@ const noteOtherNamespace = "other-namespace"
 
 func (r *idRecord) read(it item, now time.Time) {
 	r.item, r.now, r.err, r.notes = it, now, nil, r.notes[:0]
-	r.plain = isPlain(it.text)
+	r.plain = escape.IsPlain(it.text)
 	id, err := brandedid.Parse(it.text)
 	r.id = id
 	if err != nil {

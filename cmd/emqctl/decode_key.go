@@ -9,6 +9,7 @@ import (
 
 	"github.com/echomq/emqctl/internal/brandedid"
 	"github.com/echomq/emqctl/internal/decode"
+	"github.com/echomq/emqctl/internal/escape"
 	"github.com/echomq/emqctl/internal/slot"
 )
 
@@ -73,7 +74,7 @@ type keyRecord struct {
 
 func (r *keyRecord) read(it item, now time.Time) {
 	r.item, r.now, r.err, r.notes = it, now, nil, r.notes[:0]
-	r.plain = isPlain(it.text)
+	r.plain = escape.IsPlain(it.text)
 	if it.bad != nil {
 		r.key = decode.Key{}
 		return

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/echomq/emqctl/internal/escape"
 )
 
 // The records of the streaming commands are appended by the functions of this
@@ -12,42 +14,6 @@ import (
 // encoding/json and compares every field.
 
 const hexDigits = "0123456789abcdef"
-
-// jsonPlain marks the bytes that stand for themselves in a JSON string.
-var jsonPlain = func() (t [256]bool) {
-	for b := ' '; b <= '~'; b++ {
-		t[b] = b != '\\' && b != '"'
-	}
-	return t
-}()
-
-// isPlain reports whether all of s stands for itself in a JSON string, and in
-// a cell of tsv.
-func isPlain(s string) bool {
-	for len(s) >= 8 {
-		if !isPlain8(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56) {
-			return false
-		}
-		s = s[8:]
-	}
-	for i := 0; i < len(s); i++ {
-		if !jsonPlain[s[i]] {
-			return false
-		}
-	}
-	return true
-}
-
-// isPlain8 is isPlain of eight bytes at once. Of a byte below 0x80, adding
-// 1 sets the high bit of 0x7f alone, subtracting 0x20 borrows below a blank,
-// and a XOR makes zero of the one byte sought, from which subtracting 1 then
-// borrows. A borrow can only come from a byte that is refused anyway.
-func isPlain8(w uint64) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	quote, backslash := w^'"'*ones, w^'\\'*ones
-	return (w|(w+ones)|(w-' '*ones)|(quote-ones)|(backslash-ones))&highs == 0
-}
 
 // appendJSONString appends valid UTF-8 as a JSON string. What is not
 // printable goes as \u escapes, so that a record on a terminal cannot move
@@ -57,7 +23,7 @@ func appendJSONString(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		b := s[i]
-		if jsonPlain[b] {
+		if escape.Plain(b) {
 			i++
 			continue
 		}

@@ -5,20 +5,9 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-)
 
-// TestIsPlain tries every byte at every place of a word, beside others.
-func TestIsPlain(t *testing.T) {
-	for b := range 256 {
-		for at := range 9 {
-			s := []byte("emq:{q}:~")
-			s[at] = byte(b)
-			if got, want := isPlain(string(s)), jsonPlain[b]; got != want {
-				t.Fatalf("isPlain(%q) = %v, want %v", s, got, want)
-			}
-		}
-	}
-}
+	"github.com/echomq/emqctl/internal/escape"
+)
 
 func TestAppendTime(t *testing.T) {
 	for _, ms := range []int64{0, 1, 951782399999, 951782400000, 1704067200000, 1709164800000, 1735689599999, 1769526697641, 3903090455551, 4107542400000, 253402300799999} {
@@ -40,7 +29,7 @@ func FuzzJSONString(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		out := appendField([]byte(`{"x":0`), `,"f":`, s, isPlain(s))
+		out := appendField([]byte(`{"x":0`), `,"f":`, s, escape.IsPlain(s))
 		out = append(out, '}')
 		var got struct {
 			F       *string `json:"f"`

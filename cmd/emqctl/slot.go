@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/echomq/emqctl/internal/decode"
+	"github.com/echomq/emqctl/internal/escape"
 	"github.com/echomq/emqctl/internal/slot"
 )
 
@@ -91,7 +92,7 @@ type slotRecord struct {
 
 func (r *slotRecord) read(it item, now time.Time) {
 	r.item, r.notes = it, r.notes[:0]
-	r.plain = isPlain(it.text)
+	r.plain = escape.IsPlain(it.text)
 	if it.bad != nil {
 		if r.seen != nil {
 			r.seen.addUnread()

@@ -16,7 +16,7 @@ func quote(s string) string { return escape.Quote(s) }
 // clean shows a message that may quote bytes from outside as they came, such
 // as one of a library's: what is not printable is escaped.
 func clean(s string) string {
-	if isPlain(s) {
+	if escape.IsPlain(s) {
 		return s
 	}
 	var b strings.Builder

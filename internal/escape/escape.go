@@ -24,6 +24,37 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// Plain reports whether a byte stands for itself, here and in a JSON string:
+// printable ASCII but for the backslash and the double quote.
+func Plain(b byte) bool { return plain[b] }
+
+// IsPlain reports whether all of s is [Plain].
+func IsPlain(s string) bool {
+	for len(s) >= 8 {
+		if !isPlain8(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56) {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := 0; i < len(s); i++ {
+		if !plain[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// isPlain8 is IsPlain of eight bytes at once. Of a byte below 0x80, adding
+// 1 sets the high bit of 0x7f alone, subtracting 0x20 borrows below a blank,
+// and a XOR makes zero of the one byte sought, from which subtracting 1 then
+// borrows. A borrow can only come from a byte that is refused anyway.
+func isPlain8(w uint64) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := w^'"'*ones, w^'\\'*ones
+	return (w|(w+ones)|(w-' '*ones)|(quote-ones)|(backslash-ones))&highs == 0
+}
+
 const hex = "0123456789abcdef"
 
 // Append appends s, escaped, to dst.

@@ -69,6 +69,19 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
+// TestIsPlain tries every byte at every place of a word, beside others.
+func TestIsPlain(t *testing.T) {
+	for b := range 256 {
+		for at := range 9 {
+			s := []byte("emq:{q}:~")
+			s[at] = byte(b)
+			if got, want := IsPlain(string(s)), plain[b]; got != want {
+				t.Fatalf("IsPlain(%q) = %v, want %v", s, got, want)
+			}
+		}
+	}
+}
+
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range []string{"", "\"", "\\", "\"a\"", "\x00\xff", "é\u202e", "emq:{q}:x", `\x41`, "a\nb"} {
 		f.Add(s)
