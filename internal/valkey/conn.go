@@ -1,0 +1,128 @@
+package valkey
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+)
+
+// meter is a connection that knows how much of what it was given went out.
+type meter struct {
+	net.Conn
+
+	mu    sync.Mutex
+	wrote int64     // bytes handed to the operating system, or being handed
+	head  []byte    // the first bytes received
+	dead  bool      // nothing goes out any more
+	last  time.Time // when bytes last moved
+	cause error     // why the connection ended, the first reason that was given
+}
+
+const headLen = 16
+
+func newMeter(c net.Conn) *meter { return &meter{Conn: c, last: time.Now()} }
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n > 0 {
+		m.last = time.Now()
+		if len(m.head) < headLen {
+			m.head = append(m.head, p[:min(n, headLen-len(m.head))]...)
+		}
+	}
+	return n, m.ended(err)
+}
+
+// Write counts p before it goes out and takes back what did not, so that the
+// count is never too low, not even while a reply overtakes the return of the
+// call. Over TLS whole records are counted: one cut short cannot be read at
+// the other end.
+func (m *meter) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	if m.dead {
+		defer m.mu.Unlock()
+		return 0, m.cause
+	}
+	m.wrote += int64(len(p))
+	m.last = time.Now()
+	m.mu.Unlock()
+	n, err := m.Conn.Write(p)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.wrote -= int64(len(p) - n)
+	m.last = time.Now()
+	return n, m.ended(err)
+}
+
+// ended notes why a connection ended, and returns the first reason.
+func (m *meter) ended(err error) error {
+	if err == nil {
+		return nil
+	}
+	if m.cause == nil {
+		m.cause = err
+	}
+	return m.cause
+}
+
+// abort ends the connection for a reason of our own, if it has none yet. No
+// byte goes out afterwards.
+func (m *meter) abort(cause error) {
+	m.mu.Lock()
+	m.ended(cause)
+	m.dead = true
+	m.mu.Unlock()
+	if t, ok := m.Conn.(*tls.Conn); ok {
+		t.NetConn().Close() // a farewell could wait for a peer that does not read
+		return
+	}
+	m.Conn.Close()
+}
+
+func (m *meter) why() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cause
+}
+
+func (m *meter) counts() (wrote int64, head string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.wrote, string(m.head)
+}
+
+// watch aborts the connection when ctx ends, or when no byte has moved for
+// the limit, until stop is called.
+func (m *meter) watch(ctx context.Context, limit time.Duration) (stop func()) {
+	m.mu.Lock()
+	m.last = time.Now()
+	m.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		t := time.NewTimer(limit)
+		defer t.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				m.abort(context.Cause(ctx))
+				return
+			case <-t.C:
+				m.mu.Lock()
+				idle := time.Since(m.last)
+				m.mu.Unlock()
+				if idle >= limit {
+					m.abort(errSilent)
+					return
+				}
+				t.Reset(limit - idle)
+			}
+		}
+	}()
+	return func() { close(done) }
+}

@@ -1,0 +1,143 @@
+package valkey
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/echomq/emqctl/internal/executor"
+	"github.com/echomq/emqctl/internal/slot"
+)
+
+// NativeEnqueue is the server's own command for the verb enqueue.
+const NativeEnqueue = "EMQ.ENQUEUE"
+
+// Run runs calls and returns what came of each, in order. The calls of one
+// node are pipelined in their order; between nodes of a cluster, and after a
+// redirection, there is none. Every Err of an outcome is an [*Error].
+func (c *Client) Run(ctx context.Context, calls []executor.Call) []executor.Outcome {
+	requests := make([]*request, len(calls))
+	for i, call := range calls {
+		r := &request{keys: call.Keys, slot: -1}
+		name, script := "EVALSHA", call.Verb.SHA1
+		if call.Native {
+			r.args = append(make([]string, 0, 2+len(call.Keys)+len(call.Args)), NativeEnqueue)
+		} else {
+			r.verb = call.Verb
+			r.args = append(make([]string, 0, 3+len(call.Keys)+len(call.Args)), name, script)
+		}
+		r.args = append(r.args, strconv.Itoa(len(call.Keys)))
+		r.args = append(append(r.args, call.Keys...), call.Args...)
+		if len(call.Keys) > 0 {
+			r.slot = int(slot.Of(call.Keys[0]))
+		}
+		requests[i] = r
+	}
+	c.roundtrip(ctx, requests)
+	outcomes := make([]executor.Outcome, len(calls))
+	for i, r := range requests {
+		outcomes[i] = c.outcome(r)
+	}
+	return outcomes
+}
+
+// outcome judges the final answer to a call.
+func (c *Client) outcome(r *request) executor.Outcome {
+	a := r.answer
+	switch {
+	case a.err != nil && a.sent:
+		return executor.Outcome{State: executor.Unknown, Err: a.err}
+	case a.err != nil:
+		return executor.Outcome{State: executor.Failed, Err: a.err}
+	case a.text == "":
+		return executor.Outcome{State: executor.Replied, Reply: a.reply}
+	}
+	switch verdict := judge(r); verdict {
+	case executor.Unknown:
+		return executor.Outcome{State: verdict, Err: &Error{
+			Kind: KindPartial, Addr: r.at, Msg: c.serverError(r.at, a.text, r.keys).Msg + "; the script had begun, and what it had written stays",
+		}}
+	case executor.Failed:
+		return executor.Outcome{State: verdict, Err: c.serverError(r.at, a.text, r.keys)}
+	}
+	return executor.Outcome{State: executor.Refused, Text: a.text}
+}
+
+// refusals of the server itself, which come before a script or a write of it.
+var serverWords = []string{
+	"NOPERM", "NOAUTH", "READONLY", "OOM", "BUSY", "UNKILLABLE", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS",
+	"CLUSTERDOWN", "CROSSSLOT", "TRYAGAIN", "MOVED", "ASK", "NOSCRIPT", "NOPROTO", "DENIED",
+}
+
+// writeWords are those with which the server refuses a write of a script that
+// has not yet written, and no later one.
+var writeWords = []string{"READONLY", "OOM", "MISCONF", "NOREPLICAS"}
+
+// scriptLine finds where in a script the server's error came up: " script:
+// 59af..., on @user_script:29."
+var scriptLine = regexp.MustCompile(` script: \S+, on @user_script:(\d+)\.$`)
+
+// judge tells what an error reply says of the call: refused by the verb,
+// failed because it did not run, or unknown because it ran in part.
+func judge(r *request) executor.State {
+	word, _, _ := strings.Cut(r.answer.text, " ")
+	if strings.HasPrefix(word, "EMQ") {
+		return executor.Refused
+	}
+	at := scriptLine.FindStringSubmatch(r.answer.text)
+	switch {
+	case r.verb == nil:
+		// The native command checks before it writes. What it says is its
+		// refusal, unless it is the server that does not run it.
+		if slices.Contains(serverWords, word) || strings.HasPrefix(r.answer.text, "ERR unknown command") {
+			return executor.Failed
+		}
+		return executor.Refused
+	case at != nil && slices.Contains(writeWords, word):
+		return executor.Failed
+	case at != nil:
+		if line, err := strconv.Atoi(at[1]); err == nil && !mayHaveWritten(r.verb.Source, line) {
+			return executor.Failed
+		}
+		return executor.Unknown
+	case slices.Contains(serverWords, word), word == "ERR":
+		return executor.Failed
+	}
+	return executor.Refused
+}
+
+var (
+	callName = regexp.MustCompile(`\b(?:redis|server)\.p?call\(\s*(?:'(\w+)'|"(\w+)")`)
+	harmless = regexp.MustCompile(`\b(?:redis|server)\.(?:error_reply|status_reply|sha1hex|log|LOG_\w+)\b`)
+	handle   = regexp.MustCompile(`\b(?:redis|server)\b`)
+	repeats  = regexp.MustCompile(`\b(?:for|while|repeat|function|goto)\b`)
+)
+
+// mayHaveWritten tells whether a script can have written something before it
+// stopped in a line, from 1. Only a plain script is read, without loops and
+// functions up to there and with commands by name; of another the answer is
+// yes.
+func mayHaveWritten(source string, line int) bool {
+	lines := strings.Split(source, "\n")
+	for i, text := range lines[:min(line, len(lines))] {
+		text, _, _ = strings.Cut(text, "--")
+		if repeats.MatchString(text) {
+			return true
+		}
+		if i+1 == line {
+			break
+		}
+		for _, m := range callName.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(reads, strings.ToUpper(m[1]+m[2])) {
+				return true
+			}
+		}
+		text = harmless.ReplaceAllString(callName.ReplaceAllString(text, ""), "")
+		if handle.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
