@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/echomq/emqctl/internal/valkey"
 )
 
 // complain shows an error that is no answer, on standard error: a line for
@@ -17,6 +19,8 @@ func (e *env) complain(cmd *cobra.Command, err error, args []string) {
 		usage, kind, hint = err, "usage", err.hint
 	case *ioError:
 		kind = "io"
+	case *valkey.Error:
+		kind, hint = string(err.Kind), err.Hint
 	}
 	if err == errInterrupted {
 		kind = "interrupted"

@@ -65,6 +65,7 @@ func newRootCmd(e *env) *cobra.Command {
 		newSlotCmd(e),
 		newTraceCmd(e),
 		newLintCmd(e),
+		newFenceCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)

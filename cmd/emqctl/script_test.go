@@ -5,12 +5,16 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/echomq/emqctl/internal/valkeytest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and scripts from what the program prints")
@@ -69,6 +73,7 @@ func cmdShell(ts *testscript.TestScript, neg bool, args []string) {
 func TestExamples(t *testing.T) {
 	t.Chdir("../..") // examples name files of the repository
 	ran := 0
+	live := sync.OnceValue(func() string { return valkeytest.Start(t).Addr })
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -85,6 +90,9 @@ func TestExamples(t *testing.T) {
 			if len(args) == 0 || args[0] != "emqctl" {
 				t.Errorf("%s: example %q does not begin with emqctl", cmd.CommandPath(), line)
 				continue
+			}
+			if i := slices.Index(args, "localhost:6379"); i >= 0 {
+				args[i] = live()
 			}
 			var out, errw strings.Builder
 			code := run(args[1:], strings.NewReader(""), &out, &errw, nil)

@@ -74,8 +74,14 @@ before a newline is dropped in lines. A line may have 1048576 bytes; a longer
 one is a record of kind line-length, and the stream goes on.`
 
 const environmentHelp = `
-NO_COLOR   when set and not empty, no colour unless --color always says so
-TERM       dumb: no colour, likewise
+EMQCTL_URL        the server, for a command that takes --url and is given none
+EMQCTL_PASSWORD   its password, unless --password-file or --url has one
+EMQCTL_FENCE      the version that its fence has to have, as --fence
+NO_COLOR          when set and not empty, no colour unless --color always says so
+TERM              dumb: no colour, likewise
+
+A password is never taken from the command line but as part of --url, where
+other users of the machine may see it. It is never shown.
 
 No other variable changes what emqctl does.`
 

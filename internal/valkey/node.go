@@ -210,18 +210,22 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 		return &link{client, m}, nil
 	}
 	head := ""
-	if re, ok := rueidis.IsRedisErr(err); ok {
-		err = c.serverError(n.addr, errorText(re), nil)
-	} else if m != nil {
+	if m != nil {
 		_, head = m.counts()
+	}
+	re, replied := rueidis.IsRedisErr(err)
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		err = cause
+	case replied:
+		err = c.serverError(n.addr, errorText(re), nil)
+	case m == nil: // not dialed
+	case c.tls == nil && c.addr.Socket == "" && head == "" && c.speaksTLS(ctx, n.addr):
+		err = errTLS // such a server closes what is not TLS, with an alert or without
+	default:
 		if cause := m.why(); cause != nil && !errors.Is(cause, net.ErrClosed) {
 			err = cause
 		}
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	} else if m != nil && c.tls == nil && c.addr.Socket == "" && head == "" && c.speaksTLS(ctx, n.addr) {
-		err = errTLS // a server with TLS closes what is not, with an alert or without
 	}
 	if m != nil {
 		m.abort(errClosed)

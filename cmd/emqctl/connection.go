@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/echomq/emqctl/internal/valkey"
+)
+
+// The variables of our own. No unprefixed name is read.
+const (
+	envURL      = "EMQCTL_URL"
+	envPassword = "EMQCTL_PASSWORD"
+	envFence    = "EMQCTL_FENCE"
+)
+
+// connectionOptions are the flags of the commands that may use a server.
+type connectionOptions struct {
+	URL          string
+	Cluster      bool
+	User         string
+	PasswordFile string
+	TLS          bool
+	CACert       string
+	Cert         string
+	Key          string
+	SNI          string
+	Insecure     bool
+	DB           int // -1: not given
+	Timeout      time.Duration
+}
+
+func (o *connectionOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.URL, "url", "", "the server: host:port, or a redis, rediss, valkey, valkeys or unix URL")
+	f.BoolVar(&o.Cluster, "cluster", false, "require a cluster; without it the server is asked")
+	f.StringVar(&o.User, "user", "", "the user, where it is not the default one")
+	f.StringVar(&o.PasswordFile, "password-file", "", "a file whose first line is the password")
+	f.BoolVar(&o.TLS, "tls", false, "connect over TLS, as the next five mean too")
+	f.StringVar(&o.CACert, "cacert", "", "a PEM file: who may have signed the server's certificate")
+	f.StringVar(&o.Cert, "cert", "", "a PEM file: our certificate")
+	f.StringVar(&o.Key, "key", "", "a PEM file: its key")
+	f.StringVar(&o.SNI, "sni", "", "the name that the server's certificate is for")
+	f.BoolVar(&o.Insecure, "insecure", false, "take any certificate")
+	f.IntVar(&o.DB, "db", -1, "the logical database (default 0)")
+	f.Lookup("db").DefValue = "0"
+	f.DurationVar(&o.Timeout, "timeout", valkey.DefaultTimeout, "for the whole of connecting, and for each wait for a reply")
+	for _, name := range []string{"password-file", "cacert", "cert", "key"} {
+		cmd.MarkFlagFilename(name)
+	}
+}
+
+// address returns the address of the server, from --url or EMQCTL_URL, or
+// "" when there is none.
+func (o *connectionOptions) address(e *env) string {
+	if o.URL != "" {
+		return o.URL
+	}
+	return e.getenv(envURL)
+}
+
+// connect dials the server. It is called once a command knows that it needs
+// one.
+func (e *env) connect(ctx context.Context, o connectionOptions) (*valkey.Client, error) {
+	v := valkey.Options{
+		URL:     o.address(e),
+		Cluster: o.Cluster, User: o.User,
+		TLS: o.TLS, CACert: o.CACert, Cert: o.Cert, Key: o.Key, SNI: o.SNI, Insecure: o.Insecure,
+		DB: o.DB, Timeout: o.Timeout,
+	}
+	if v.URL == "" {
+		return nil, &usageError{msg: "no address given, want --url or " + envURL, hint: "as in --url localhost:6379"}
+	}
+	if o.Timeout <= 0 {
+		return nil, &usageError{msg: "--timeout is " + o.Timeout.String() + ", want more than 0"}
+	}
+	a, err := valkey.ParseAddress(v.URL)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.PasswordFile != "":
+		if v.Password, err = readPassword(o.PasswordFile); err != nil {
+			return nil, err
+		}
+	case a.Password == "" || o.URL == "":
+		// What stands on the command line goes before what stands in the
+		// environment.
+		v.Password = e.getenv(envPassword)
+	}
+	c, err := valkey.Open(ctx, v)
+	if err != nil {
+		return nil, asInterrupt(ctx, err)
+	}
+	return c, nil
+}
+
+// asInterrupt turns what a signal has caused into errInterrupted.
+func asInterrupt(ctx context.Context, err error) error {
+	var v *valkey.Error
+	if ctx.Err() != nil && errors.As(err, &v) && v.Kind == valkey.KindCanceled {
+		return errInterrupted
+	}
+	return err
+}
+
+// readPassword reads the first line of a file.
+func readPassword(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", &ioError{"reading --password-file", err}
+	}
+	defer f.Close()
+	const limit = 64 << 10
+	b, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return "", &ioError{"reading --password-file", err}
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return "", &usageError{msg: "--password-file: found an empty first line, want the password"}
+	}
+	return line, nil
+}
