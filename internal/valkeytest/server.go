@@ -30,8 +30,10 @@ type Server struct {
 	// Dir is its working directory.
 	Dir string
 
-	tb  testing.TB
-	cmd *exec.Cmd
+	tb     testing.TB
+	argv   []string
+	cmd    *exec.Cmd
+	exited chan struct{}
 }
 
 // Start runs a valkey-server without persistence on a free port. The args
@@ -59,6 +61,9 @@ func Start(tb testing.TB, args ...string) *Server {
 	}
 }
 
+// PortOfServer stands, among the args of [Start], for the port that was found.
+const PortOfServer = "<port>"
+
 func start(tb testing.TB, bin string, args []string) (*Server, error) {
 	port, err := FreePort()
 	if err != nil {
@@ -69,28 +74,57 @@ func start(tb testing.TB, bin string, args []string) (*Server, error) {
 		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", s.Dir,
 		"--save", "", "--appendonly", "no",
 	}, args...)
-	s.cmd = exec.Command(bin, argv...)
-	var log bytes.Buffer
-	s.cmd.Stdout, s.cmd.Stderr = &log, &log
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
+	for i, arg := range argv {
+		if arg == PortOfServer {
+			argv[i] = fmt.Sprint(port)
+		}
 	}
-	exited := make(chan struct{})
-	go func() { s.cmd.Wait(); close(exited) }()
-	tb.Cleanup(func() { s.cmd.Process.Kill(); <-exited })
+	s.argv = append([]string{bin}, argv...)
+	tb.Cleanup(s.Kill)
+	return s, s.launch()
+}
+
+// launch starts the process and waits until it listens.
+func (s *Server) launch() error {
+	cmd, exited := exec.Command(s.argv[0], s.argv[1:]...), make(chan struct{})
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd, s.exited = cmd, exited
+	go func() { cmd.Wait(); close(exited) }()
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		if c, err := net.Dial("tcp", s.Addr); err == nil {
 			c.Close()
-			return s, nil
+			return nil
 		}
 		select {
 		case <-exited:
-			return nil, fmt.Errorf("%s exited: %s", filepath.Base(bin), log.String())
+			return fmt.Errorf("%s exited: %s", filepath.Base(s.argv[0]), log.String())
 		case <-time.After(10 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("%s does not listen on %s: %s", filepath.Base(bin), s.Addr, log.String())
+			return fmt.Errorf("%s does not listen on %s", filepath.Base(s.argv[0]), s.Addr)
 		}
+	}
+}
+
+// Kill ends the server at once, as a crash does.
+func (s *Server) Kill() {
+	if s.cmd != nil {
+		s.cmd.Process.Kill()
+		<-s.exited
+	}
+}
+
+// Restart kills the server and starts it again, on the same port with the same
+// files.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	s.Kill()
+	if err := s.launch(); err != nil {
+		s.tb.Fatal(err)
 	}
 }
 
