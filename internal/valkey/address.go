@@ -57,7 +57,7 @@ func ParseAddress(s string) (Address, error) {
 	}
 	scheme, rest, hasScheme := strings.Cut(s, "://")
 	// What looks like a scheme may be the head of a password.
-	if hasScheme && strings.ContainsAny(scheme, ":@/?#") {
+	if !hasScheme || strings.ContainsAny(scheme, ":@/?#") {
 		scheme, rest, hasScheme = "", s, false
 	}
 	unix := false
@@ -71,7 +71,6 @@ func ParseAddress(s string) (Address, error) {
 		if hasScheme {
 			return Address{}, badScheme(scheme)
 		}
-		rest = s
 		unix = strings.HasPrefix(s, "/")
 	}
 	// The authority ends at the first of these, so what stands unencoded in a
@@ -89,9 +88,8 @@ func ParseAddress(s string) (Address, error) {
 	} else if strings.Contains(tail, "@") && (!unix || authority != "") {
 		return Address{}, badAddress("password: found an unencoded / ? or # before the @, want it percent-encoded", "write / as %2F, ? as %3F, # as %23, or give the password by --password-file")
 	}
-	path, fragment, hasFragment := strings.Cut(tail, "#")
+	path, _, hasFragment := strings.Cut(tail, "#")
 	if hasFragment {
-		_ = fragment
 		return Address{}, badAddress("address: found a #, want the address to end before it", "in a password write # as %23")
 	}
 	path, query, _ := strings.Cut(path, "?")

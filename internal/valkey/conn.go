@@ -12,19 +12,33 @@ import (
 type meter struct {
 	net.Conn
 
-	mu    sync.Mutex
-	wrote int64     // bytes handed to the operating system, or being handed
-	head  []byte    // the first bytes received
-	dead  bool      // nothing goes out any more
-	last  time.Time // when bytes last moved
-	cause error     // why the connection ended, the first reason that was given
+	mu     sync.Mutex
+	wrote  int64     // bytes handed to the operating system, or being handed
+	head   []byte    // the first bytes received
+	dead   bool      // nothing goes out any more
+	owed   int       // how many replies the commands so far bring
+	frames frames    // those that came
+	spoilt bool      // something else came
+	last   time.Time // when bytes last moved
+	cause  error     // why the connection ended, the first reason that was given
 }
 
-const headLen = 16
+const headLen = 128 // enough for an error's first words
 
-func newMeter(c net.Conn) *meter { return &meter{Conn: c, last: time.Now()} }
+// newMeter watches over a connection on which the library first sends so many
+// commands of its own.
+func newMeter(c net.Conn, commands int) *meter {
+	return &meter{Conn: c, last: time.Now(), owed: commands}
+}
 
+// Read lets through what belongs to replies that are owed, and nothing else.
 func (m *meter) Read(p []byte) (int, error) {
+	m.mu.Lock()
+	if m.spoilt {
+		defer m.mu.Unlock()
+		return 0, m.ended(errGarbage)
+	}
+	m.mu.Unlock()
 	n, err := m.Conn.Read(p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,8 +47,23 @@ func (m *meter) Read(p []byte) (int, error) {
 		if len(m.head) < headLen {
 			m.head = append(m.head, p[:min(n, headLen-len(m.head))]...)
 		}
+		good, bad := m.frames.feed(p[:n], m.owed)
+		if bad || good < n {
+			m.spoilt = true
+			if n = good; n == 0 {
+				return 0, m.ended(errGarbage)
+			}
+			return n, nil
+		}
 	}
 	return n, m.ended(err)
+}
+
+// owe says that so many more commands are sent.
+func (m *meter) owe(commands int) {
+	m.mu.Lock()
+	m.owed += commands
+	m.mu.Unlock()
 }
 
 // Write counts p before it goes out and takes back what did not, so that the

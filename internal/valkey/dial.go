@@ -12,12 +12,13 @@ import (
 )
 
 var (
-	errSilent = errors.New("no byte moved in time")
-	errSlow   = errors.New("not connected in time")
-	errPlain  = errors.New("the server speaks no TLS")
-	errTLS    = errors.New("the server speaks TLS")
-	errUsed   = errors.New("the connection is spent")
-	errClosed = errors.New("the client is closed")
+	errSilent  = errors.New("no byte moved in time")
+	errSlow    = errors.New("not connected in time")
+	errGarbage = errors.New("an answer that is no reply, or one that nothing asked for")
+	errPlain   = errors.New("the server speaks no TLS")
+	errTLS     = errors.New("the server speaks TLS")
+	errUsed    = errors.New("the connection is spent")
+	errClosed  = errors.New("the client is closed")
 )
 
 // tlsConfig returns nil for a connection without TLS.

@@ -61,7 +61,10 @@ func (c *Client) explain(err error, addr, head string) *Error {
 		return say(KindCut, "", "the server closed the connection")
 	}
 	if head != "" && !strings.ContainsRune("+-:$*_,#(%~|>!=", rune(head[0])) {
-		return say(KindProtocol, "", "found an answer that begins %s, want Valkey or Redis", escape.Quote(head))
+		return say(KindProtocol, "", "found an answer that begins %s, want Valkey or Redis", escape.Quote(head[:min(len(head), 16)]))
+	}
+	if errors.Is(err, errGarbage) {
+		return say(KindProtocol, "", "found an answer that nothing asked for, want one reply a command")
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -91,7 +94,7 @@ func (c *Client) explainTLS(err error, say func(Kind, string, string, ...any) *E
 		return say(KindCertificate, "", "the server's certificate is not valid: %s", strings.TrimPrefix(err.Error(), "tls: failed to verify certificate: "))
 	case errors.As(err, &remote) && remote.Op == "remote error":
 		alert := strings.TrimPrefix(remote.Err.Error(), "tls: ")
-		if strings.Contains(alert, "certificate") || strings.Contains(alert, "unknown") || strings.Contains(alert, "handshake failure") {
+		if strings.Contains(alert, "certificate") || strings.Contains(alert, "unknown") || alert == "handshake failure" || alert == "error decrypting message" {
 			return say(KindCertificate, "give a client certificate that the server knows by --cert and --key", "the server refused our certificate, or the want of one: %s", alert)
 		}
 		return say(KindTLS, "", "the server ended the TLS handshake: %s", alert)

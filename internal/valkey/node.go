@@ -78,6 +78,7 @@ func (n *node) send(ctx context.Context, commands [][]string) (answers []answer,
 	for i, command := range commands {
 		multi[i] = l.client.B().Arbitrary(command...).Build()
 	}
+	l.meter.owe(len(commands))
 	stop := l.meter.watch(ctx, n.c.timeout)
 	// The library's own time-outs would throw away the replies that had come.
 	results := l.client.DoMulti(context.Background(), multi...)
@@ -174,6 +175,13 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(parent, c.timeout, errSlow)
 	defer cancel()
+	commands := 1 // HELLO
+	if c.addr.Password != "" {
+		commands++
+	}
+	if c.addr.DB != 0 {
+		commands++
+	}
 	var m *meter
 	var stop func() bool
 	client, err := rueidis.NewClient(rueidis.ClientOption{
@@ -198,7 +206,7 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 			if err != nil {
 				return nil, err
 			}
-			m = newMeter(conn)
+			m = newMeter(conn, commands)
 			stop = context.AfterFunc(ctx, func() { m.abort(context.Cause(ctx)) })
 			return m, nil
 		},
@@ -222,6 +230,9 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 	case m == nil: // not dialed
 	case c.tls == nil && c.addr.Socket == "" && head == "" && c.speaksTLS(ctx, n.addr):
 		err = errTLS // such a server closes what is not TLS, with an alert or without
+	case strings.HasPrefix(head, "-"): // it says why it will not talk, and closes
+		text, _, _ := strings.Cut(head[1:], "\r\n")
+		err = c.serverError(n.addr, text, nil)
 	default:
 		if cause := m.why(); cause != nil && !errors.Is(cause, net.ErrClosed) {
 			err = cause
@@ -233,10 +244,16 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 	if client != nil {
 		client.Close()
 	}
+	e := c.explain(err, n.addr, head)
+	if e.Kind == KindCut && c.tls != nil && m != nil {
+		// With TLS 1.3 the handshake is over for us before the server has
+		// looked for our certificate, and its alert may be lost.
+		return nil, &Error{Kind: KindCertificate, Addr: n.addr, Msg: n.addr + ": the server closed the connection after the TLS handshake, as it does when it refuses our certificate, or the want of one", Hint: "give a client certificate that the server knows by --cert and --key"}
+	}
 	if errors.Is(err, errSlow) && m != nil {
 		return nil, &Error{Kind: KindTimeout, Addr: n.addr, Msg: n.addr + ": the connection was accepted, and no answer came within " + c.timeout.String(), Hint: "see whether a Valkey server listens there, and whether it wants TLS"}
 	}
-	return nil, c.explain(err, n.addr, head)
+	return nil, e
 }
 
 // errorText gives back the class word ERR that the library takes off.
