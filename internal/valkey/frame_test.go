@@ -15,7 +15,7 @@ func TestFrames(t *testing.T) {
 		bad      bool
 	}{
 		{"simple", "+OK\r\n", 1, 5, 1, false},
-		{"error", "-ERR x\r\n:1\r\n", 2, 11, 2, false},
+		{"error", "-ERR x\r\n:1\r\n", 2, 12, 2, false},
 		{"bulk", "$3\r\n\r\n:\r\n", 1, 9, 1, false},
 		{"bulk-empty", "$0\r\n\r\n", 1, 6, 1, false},
 		{"null", "$-1\r\n*-1\r\n", 2, 10, 2, false},
