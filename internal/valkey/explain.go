@@ -158,6 +158,8 @@ func serverError(addr, text string, keys []string) *Error {
 		return say(KindAuth, "", "the server is in protected mode: it has no password and takes connections from its own machine only")
 	}
 	switch {
+	case strings.HasPrefix(text, "ERR ACL failure in script: "):
+		return permissionError(addr, text, keys)
 	case strings.Contains(text, "without any password configured"):
 		return say(KindAuth, "give no password", "found a password, and the server has none")
 	case strings.Contains(text, "invalid password"):
