@@ -71,9 +71,6 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 		a.DB = o.DB
 	}
 	a.DB = max(a.DB, 0)
-	if a.User != "" && a.Password == "" {
-		return nil, &Error{Kind: KindAuth, Addr: a.String(), Msg: a.String() + ": found a user without a password, want both", Hint: "a password alone is :password@host; else give it by --password-file or EMQCTL_PASSWORD"}
-	}
 	conf, err := tlsConfig(o, a)
 	if err != nil {
 		return nil, err
@@ -168,7 +165,11 @@ func (c *Client) serverError(addr, text string, keys []string) *Error {
 			text = "ERR (withheld: it repeats the password)"
 		}
 	}
-	return serverError(addr, text, keys)
+	e := serverError(addr, text, keys)
+	if e.Kind == KindAuth && c.addr.User != "" && c.addr.Password == "" {
+		e.Hint = "found a user without a password; a password alone is written :password@host, or given by --password-file"
+	}
+	return e
 }
 
 func (c *Client) node(addr string) *node {

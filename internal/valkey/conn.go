@@ -125,13 +125,14 @@ func (m *meter) counts() (wrote int64, head string) {
 }
 
 // watch aborts the connection when ctx ends, or when no byte has moved for
-// the limit, until stop is called.
+// the limit, until stop is called. After that it does not.
 func (m *meter) watch(ctx context.Context, limit time.Duration) (stop func()) {
 	m.mu.Lock()
 	m.last = time.Now()
 	m.mu.Unlock()
-	done := make(chan struct{})
+	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(gone)
 		t := time.NewTimer(limit)
 		defer t.Stop()
 		for {
@@ -139,7 +140,11 @@ func (m *meter) watch(ctx context.Context, limit time.Duration) (stop func()) {
 			case <-done:
 				return
 			case <-ctx.Done():
-				m.abort(context.Cause(ctx))
+				select {
+				case <-done: // a ctx may end with the batch that it was for
+				default:
+					m.abort(context.Cause(ctx))
+				}
 				return
 			case <-t.C:
 				m.mu.Lock()
@@ -153,5 +158,8 @@ func (m *meter) watch(ctx context.Context, limit time.Duration) (stop func()) {
 			}
 		}
 	}()
-	return func() { close(done) }
+	return func() {
+		close(done)
+		<-gone
+	}
 }

@@ -8,7 +8,7 @@
 // to the primary that owns the slot of its first key, and MOVED and ASK are
 // followed. The commands of a connection are, in order,
 //
-//	AUTH      with a password only
+//	AUTH      with a user or a password only
 //	HELLO 2   RESP2: replies are integers, strings, arrays, null and errors
 //	SELECT    for a database that is not 0 only
 //	HELLO     which a server answers whatever the rights; its mode is read

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -105,7 +106,7 @@ func TestOpenFails(t *testing.T) {
 		{"wrong-user", valkey.Options{URL: locked.Addr, User: "nobody"}, valkey.KindAuth, "the user or the password is wrong", ""},
 		{"no-password", valkey.Options{URL: locked.Addr, Password: "-"}, valkey.KindAuth, "the server wants a password", "EMQCTL_PASSWORD"},
 		{"needless-password", valkey.Options{URL: plain.Addr}, valkey.KindAuth, "found a password, and the server has none", "give no password"},
-		{"user-without-password", valkey.Options{URL: plain.Addr, User: "u", Password: "-"}, valkey.KindAuth, "found a user without a password", ":password@host"},
+		{"user-without-password", valkey.Options{URL: plain.Addr, User: "u", Password: "-"}, valkey.KindAuth, "the user or the password is wrong", ":password@host"},
 		{"auth-unknown", valkey.Options{URL: parrot}, valkey.KindServer, `the server answered "ERR (withheld: it repeats the password)"`, ""},
 		{"protected-mode", valkey.Options{URL: denied}, valkey.KindAuth, "the server is in protected mode", ""},
 		{"database", valkey.Options{URL: plain.Addr, DB: 16, Password: "-"}, valkey.KindDatabase, "the server has no database of that number", ""},
@@ -186,7 +187,10 @@ func TestOpenSucceeds(t *testing.T) {
 	overTLS, mutual := ca.StartTLS(cert, key, "no"), ca.StartTLS(cert, key, "yes")
 	sock := filepath.Join(t.TempDir(), "v.sock")
 	socket := valkeytest.Start(t, "--unixsocket", sock, "--requirepass", secret)
-	_ = socket
+	if o, err := exec.Command("valkey-cli", "-s", sock, "-a", secret, "ACL", "SETUSER", "open", "on", "nopass", "~*", "+@all").Output(); err != nil || strings.TrimSpace(string(o)) != "OK" {
+		t.Fatalf("ACL SETUSER: %s, %v", o, err)
+	}
+	old := valkeytest.Start(t, "--rename-command", "HELLO", "")
 	v := verb(t, "enqueue")
 	for name, o := range map[string]valkey.Options{
 		"ca":          {URL: "valkeys://" + overTLS.Addr, CACert: ca.File},
@@ -195,6 +199,8 @@ func TestOpenSucceeds(t *testing.T) {
 		"client":      {URL: "rediss://" + mutual.Addr + "/5", CACert: ca.File, Cert: client, Key: clientKey},
 		"socket":      {URL: "unix://:s3cr3t%2Fw%23rd@" + sock + "?db=3"},
 		"socket-path": {URL: sock, Password: secret, DB: 4},
+		"no-hello":    {URL: old.Addr},
+		"nopass":      {URL: sock, User: "open", DB: 7},
 		"user":        {URL: "redis://default:s3cr3t%2Fw%23rd@" + socket.Addr, DB: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +213,7 @@ func TestOpenSucceeds(t *testing.T) {
 					t.Errorf("Run: %+v, want %d", got[0], want)
 				}
 			}
-			if want := map[string]int{"client": 5, "socket": 3, "socket-path": 4, "user": 6}[name]; c.DB() != want {
+			if want := map[string]int{"client": 5, "socket": 3, "socket-path": 4, "user": 6, "nopass": 7}[name]; c.DB() != want {
 				t.Errorf("DB() = %d, want %d", c.DB(), want)
 			}
 		})

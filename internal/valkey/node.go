@@ -176,11 +176,11 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 	ctx, cancel := context.WithTimeoutCause(parent, c.timeout, errSlow)
 	defer cancel()
 	commands := 1 // HELLO
-	if c.addr.Password != "" {
-		commands++
+	if c.addr.User != "" || c.addr.Password != "" {
+		commands++ // AUTH; a user may have no password
 	}
 	if c.addr.DB != 0 {
-		commands++
+		commands++ // SELECT
 	}
 	var m *meter
 	var stop func() bool
@@ -198,6 +198,11 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 		DisableRetry:      true,
 		ClientSetInfo:     rueidis.DisableClientSetInfo,
 		Dialer:            net.Dialer{Timeout: c.timeout, KeepAlive: -1}, // no PING in the background
+
+		// Small enough that a slow line shows that it moves.
+		ReadBufferEachConn:  64 << 10,
+		WriteBufferEachConn: 64 << 10,
+
 		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 			if m != nil {
 				return nil, errUsed
@@ -250,7 +255,7 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 		// looked for our certificate, and its alert may be lost.
 		return nil, &Error{Kind: KindCertificate, Addr: n.addr, Msg: n.addr + ": the server closed the connection after the TLS handshake, as it does when it refuses our certificate, or the want of one", Hint: "give a client certificate that the server knows by --cert and --key"}
 	}
-	if errors.Is(err, errSlow) && m != nil {
+	if e.Kind == KindTimeout && m != nil {
 		return nil, &Error{Kind: KindTimeout, Addr: n.addr, Msg: n.addr + ": the connection was accepted, and no answer came within " + c.timeout.String(), Hint: "see whether a Valkey server listens there, and whether it wants TLS"}
 	}
 	return nil, e
