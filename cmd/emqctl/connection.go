@@ -65,6 +65,15 @@ func (o *connectionOptions) address(e *env) string {
 	return e.getenv(envURL)
 }
 
+// noOperands refuses operands without quoting them: an address may be among
+// them, and a password in it.
+func noOperands(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{msg: "found an operand, want none", hint: "the server is given by --url"}
+	}
+	return nil
+}
+
 // connect dials the server. It is called once a command knows that it needs
 // one.
 func (e *env) connect(ctx context.Context, o connectionOptions) (*valkey.Client, error) {

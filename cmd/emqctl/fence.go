@@ -33,7 +33,7 @@ unreadable, code 2.
 
 Columns of -o tsv: ` + fenceColumns,
 		Example: "  emqctl fence --url localhost:6379\n  emqctl fence --url localhost:6379 --fence echomq:3.0.0 -o json",
-		Args:    cobra.NoArgs,
+		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runFence(cmd.Context(), e, opts)
 		},

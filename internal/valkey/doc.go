@@ -11,8 +11,8 @@
 //	AUTH      with a user or a password only
 //	HELLO 2   RESP2: replies are integers, strings, arrays, null and errors
 //	SELECT    for a database that is not 0 only
-//	HELLO     which a server answers whatever the rights; its mode is read
-//	CLUSTER SHARDS   in a cluster only
+//	HELLO     by Open only, which a server answers whatever the rights: its mode is read
+//	CLUSTER SHARDS   by Open in a cluster, and when a slot has moved or a node is gone
 //
 // and nothing else: no CLIENT TRACKING, SETINFO or SETNAME, no PING, so that a
 // user who may run one verb may run it here.
@@ -38,6 +38,7 @@
 //
 // # Secrets
 //
-// No error of this package holds a user name or password, or any part of an
-// address from which either could not be told apart.
+// No error of this package holds a password, or any part of an address from
+// which one could not be told apart; what a server says is withheld when it
+// repeats the password.
 package valkey

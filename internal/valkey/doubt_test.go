@@ -174,8 +174,9 @@ func TestBlackHole(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	p.Swallow(true)
-	time.AfterFunc(50*time.Millisecond, cancel)
-	outcomes = c.Run(ctx, batch(t, "s", 2, 10))
+	calls = batch(t, "s", 2, 10)
+	time.AfterFunc(100*time.Millisecond, cancel)
+	outcomes = c.Run(ctx, calls)
 	if outcomes[0].State != executor.Unknown || !strings.HasSuffix(outcomes[0].Err.Error(), ": given up") {
 		t.Errorf("interrupted: %+v", outcomes[0])
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,10 +15,12 @@ import (
 	lua "github.com/echomq/emqctl/scripts"
 )
 
+var registry = sync.OnceValues(func() (*scripts.Registry, error) { return scripts.Load(lua.FS) })
+
 // verb returns one of the embedded scripts.
 func verb(t testing.TB, name string) *scripts.Verb {
 	t.Helper()
-	r, err := scripts.Load(lua.FS)
+	r, err := registry()
 	if err != nil {
 		t.Fatal(err)
 	}
