@@ -187,6 +187,71 @@ func TestCluster(t *testing.T) {
 		}
 	})
 
+	// A replica takes over, first while its primary lives and then back when
+	// that has died: what was said to be stored is stored.
+	t.Run("failover", func(t *testing.T) {
+		const queue = "failover"
+		home := cluster.Owner(slot.Of("emq:{failover}:pending"))
+		replica := cluster.AddReplica(home)
+		raw := replica.Client()
+		c := open(t, valkey.Options{URL: cluster.Nodes[(home+1)%3].Addr, Timeout: 2 * time.Second, DB: -1})
+		var calls []executor.Call
+		var outcomes []executor.Outcome
+		run := func() executor.State {
+			call := enqueueCall(v, queue, jobID(len(calls)), "x")
+			calls = append(calls, call)
+			outcomes = append(outcomes, c.Run(ctx, []executor.Call{call})[0])
+			return outcomes[len(outcomes)-1].State
+		}
+		for range 10 {
+			run()
+		}
+		do(t, raw, "CLUSTER FAILOVER")
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			run()
+			info, err := do(t, raw, "ROLE").ToArray()
+			role := ""
+			if err == nil {
+				role, _ = info[0].ToString()
+			}
+			if role == "master" {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the replica is %s, %v", role, err)
+			}
+		}
+		for range 10 {
+			if state := run(); state != executor.Replied {
+				t.Errorf("after the failover: %+v", outcomes[len(outcomes)-1])
+			}
+		}
+		// Now the other way, by force.
+		back := cluster.Client(home)
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if info, err := do(t, back, "INFO REPLICATION").ToString(); err == nil && strings.Contains(info, "master_link_status:up") {
+				break
+			}
+		}
+		n, err := do(t, raw, "WAIT 1 2000").AsInt64()
+		if err != nil || n != 1 {
+			t.Fatalf("WAIT = %d, %v", n, err)
+		}
+		replica.Kill()
+		if state := run(); state != executor.Failed && state != executor.Unknown {
+			t.Errorf("without a primary: %+v", outcomes[len(outcomes)-1])
+		}
+		do(t, back, "CLUSTER FAILOVER TAKEOVER")
+		for deadline := time.Now().Add(10 * time.Second); run() != executor.Replied; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("after the takeover: %+v", outcomes[len(outcomes)-1])
+			}
+		}
+		seen := tally{}
+		seen.check(t, has, calls, outcomes)
+		t.Logf("%v", seen)
+	})
+
 	// The last: it breaks the cluster.
 	t.Run("down", func(t *testing.T) {
 		c := open(t, valkey.Options{URL: cluster.Nodes[0].Addr, Timeout: 2 * time.Second, DB: -1})

@@ -132,5 +132,36 @@ func (c *Cluster) Move(slot uint16, to int, between func()) {
 	}
 }
 
+// AddReplica starts a replica of a node and waits until it follows.
+func (c *Cluster) AddReplica(of int) *Server {
+	c.tb.Helper()
+	bus, err := FreePort()
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	s := Start(c.tb, "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0")
+	client := s.Client()
+	host, port, _ := net.SplitHostPort(s.Addr)
+	c.must(of, "CLUSTER MEET "+host+" "+port+" "+fmt.Sprint(bus))
+	for _, step := range []struct {
+		args []string
+		done string
+	}{
+		{[]string{"CLUSTER", "REPLICATE", c.IDs[of]}, "OK"},
+		{[]string{"INFO", "REPLICATION"}, "master_link_status:up"},
+	} {
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			reply, err := Do(client, step.args...).ToString()
+			if err == nil && strings.Contains(reply, step.done) {
+				break
+			}
+			if time.Now().After(deadline) {
+				c.tb.Fatalf("%s: %q, %v", step.args, reply, err)
+			}
+		}
+	}
+	return s
+}
+
 // Client returns the direct client of a node.
 func (c *Cluster) Client(node int) Client { return c.clients[node] }
