@@ -152,11 +152,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		if want == "" {
 			want = errors.Unwrap(invalid).Error()
 		}
-		u.msg = fmt.Sprintf("--%s is %s, %s", f.Name, quote(invalid.GetValue()), want)
-	case errors.As(err, &invalid) && strings.Contains(invalid.GetValue(), "@"):
-		// An address in the wrong place may hold a password.
-		f := invalid.GetFlag()
-		u.msg = fmt.Sprintf("--%s takes %s, found something with an @", f.Name, f.Value.Type())
+		found := quote(invalid.GetValue())
+		if strings.Contains(found, "@") {
+			found = "something with an @" // an address, and its password, in the wrong place
+		}
+		u.msg = fmt.Sprintf("--%s is %s, %s", f.Name, found, want)
 	case errors.As(err, &missing):
 		f := missing.GetFlag()
 		u.msg = fmt.Sprintf("--%s takes %s, found nothing after it", f.Name, f.Value.Type())
