@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ type env struct {
 	now      func() time.Time
 	random   func(n int) int // a number from 0 to n-1
 	getenv   func(name string) string
+	connect  func(ctx context.Context) (store, error) // nil for a rehearsal
 
 	output   output
 	format   string // the text of --format

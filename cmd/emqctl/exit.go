@@ -24,6 +24,9 @@ var exitCodes = []struct {
 var (
 	// errNo ends a command whose answer, already written, is no.
 	errNo = errors.New("the answer is no")
+	// errUndone ends a command whose answer, already written, is that it could
+	// not do what was asked.
+	errUndone = errors.New("not done")
 	// errInterrupted ends a command that a signal stopped.
 	errInterrupted = errors.New("interrupted")
 )

@@ -55,8 +55,9 @@ type tabular interface {
 type verdict uint8
 
 const (
-	verdictNo    verdict = 1 << iota // the answer is no
-	verdictNotes                     // there are notes
+	verdictNo     verdict = 1 << iota // the answer is no
+	verdictNotes                      // there are notes
+	verdictUndone                     // what was asked could not be done
 )
 
 // strictNotes is [verdict.err], with a word on standard error when text shows
@@ -70,6 +71,9 @@ func (e *env) strictNotes(v verdict, strict bool) error {
 
 // err returns the error that a command ends with after answers that said v.
 func (v verdict) err(strict bool) error {
+	if v&verdictUndone != 0 {
+		return errUndone
+	}
 	if v&verdictNo != 0 || strict && v&verdictNotes != 0 {
 		return errNo
 	}

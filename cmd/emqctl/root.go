@@ -63,9 +63,7 @@ func newRootCmd(e *env) *cobra.Command {
 		newMintIDCmd(e),
 		newIDRangeCmd(e),
 		newSlotCmd(e),
-		newTraceCmd(e),
-		newLintCmd(e),
-		newFenceCmd(e),
+		newEnqueueCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)

@@ -32,7 +32,7 @@ func (e *env) run(args []string) int {
 	if e.outErr != nil {
 		e.began, err = true, e.outErr
 	}
-	if err == nil || errors.Is(err, errNo) {
+	if err == nil || errors.Is(err, errNo) || errors.Is(err, errUndone) {
 		return codeOf(err)
 	}
 	if !e.began {

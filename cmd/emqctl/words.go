@@ -69,3 +69,6 @@ func age(t, now time.Time) string {
 	}
 	return "now"
 }
+
+// textBytes shows foreign bytes in a message, without quotes.
+func textBytes(s string) string { return escape.String(s) }

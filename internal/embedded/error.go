@@ -10,6 +10,8 @@ const (
 	KindForeign Kind = "foreign" // a script that emqctl does not carry
 	KindNative  Kind = "native"  // a verb that has no native command
 	KindStopped Kind = "stopped" // the context ended
+	KindServer  Kind = "server"  // an error of the store's own, before anything was written
+	KindPartial Kind = "partial" // the same, after something may have been
 	KindReply   Kind = "reply"   // miniredis answered with no reply at all
 )
 

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,8 +153,13 @@ func (s *Store) run(ctx context.Context, call executor.Call) executor.Outcome {
 		return executor.Outcome{State: executor.Unknown, Err: stopped()}
 	case err == server.ErrProtocol:
 		return failed(errorf(KindReply, "the embedded store gave no reply"))
-	case err != nil:
+	case err != nil && strings.HasPrefix(err.Error(), "EMQ"):
 		return executor.Outcome{State: executor.Refused, Text: err.Error()}
+	case err != nil && slices.ContainsFunc(s.commands, func(c Command) bool { return c.Write }):
+		// As on a server, a script that fails keeps what it wrote before.
+		return executor.Outcome{State: executor.Unknown, Err: errorf(KindPartial, "the verb ended in an error after it may have written: %s", err)}
+	case err != nil:
+		return failed(errorf(KindServer, "the embedded store did not run it: %s", err))
 	}
 	return executor.Outcome{State: executor.Replied, Reply: reply}
 }
@@ -235,4 +242,33 @@ func keysOf(name string, args []string) []string {
 		n = 2
 	}
 	return args[:min(n, len(args)):min(n, len(args))]
+}
+
+// Fence returns the value of {emq}:version, and whether there is one.
+func (s *Store) Fence(context.Context) (value string, found bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, err = s.m.Get(FenceKey)
+	if err == miniredis.ErrKeyNotFound {
+		return "", false, nil
+	}
+	return value, err == nil, err
+}
+
+// ClaimFence sets {emq}:version where it is absent, and returns what it is
+// afterwards.
+func (s *Store) ClaimFence(_ context.Context, version string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.m.Exists(FenceKey) {
+		if err := s.m.Set(FenceKey, version); err != nil {
+			return "", err
+		}
+	}
+	return s.m.Get(FenceKey)
+}
+
+// HasCommand reports whether the store has a command: [Native] it has.
+func (s *Store) HasCommand(_ context.Context, name string) (bool, error) {
+	return s.m.Server().IsRegisteredCommand(name), nil
 }

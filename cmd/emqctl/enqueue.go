@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/echomq/emqctl/internal/brandedid"
+	"github.com/echomq/emqctl/internal/embedded"
+)
+
+type enqueueOptions struct {
+	payloadOptions
+	Queue      string
+	ID         string
+	HasID      bool
+	Node       int
+	In, At     string
+	Group      string
+	HasGroup   bool
+	Via        via
+	NoHostGate bool
+	Print      printForm
+	Fence      string
+	ClaimFence bool
+	Rehearse   bool
+	Strict     bool
+}
+
+// via is the value of --via.
+type via string
+
+const (
+	viaScript via = "script"
+	viaNative via = "native"
+	viaAuto   via = "auto"
+)
+
+func (v *via) String() string { return string(*v) }
+func (v *via) Type() string   { return "script|native|auto" }
+
+func (v *via) Set(s string) error {
+	switch via(s) {
+	case viaScript, viaNative, viaAuto:
+		*v = via(s)
+		return nil
+	}
+	return fmt.Errorf("want script, native or auto")
+}
+
+const enqueueColumns = "status queue id verb via engine slot host error"
+
+func newEnqueueCmd(e *env) *cobra.Command {
+	opts := enqueueOptions{Via: viaScript}
+	cmd := &cobra.Command{
+		Use:   "enqueue QUEUE [PAYLOAD...|-]",
+		Short: "Admit jobs to a queue, rehearsed unless a server is given",
+		Long: `Admit a job for each payload, by one atomic transition: mint an id, check it,
+build the declared keys, run the script, and say what came of it.
+
+Without an address it is a rehearsal: the script runs in an embedded store,
+in this process, and nothing is stored. It says so, and shows what the store
+then holds and which keys were touched, in order. --rehearse asks for that.
+With --url or EMQCTL_URL it is done on a server.
+
+Payloads are operands; - is all of standard input, as one. --payload-file reads
+one from a file. --lines takes a payload a line from standard input, and
+--ndjson a job a line:
+
+  {"id": ID, "queue": QUEUE, "payload": VALUE}
+
+id and queue may be left out. The payload is the bytes of a string, or the
+exact text of any other JSON value; "payload_base64" in its place holds any
+bytes. A line that is not that is refused, kind json, and the stream goes on.
+A line may have ` + fmt.Sprint(maxPayloadLine) + ` bytes.
+
+The status of a job, and the exit code:
+
+  enqueued, scheduled   0  it is stored
+  duplicate             0  the row of the id that was given existed already
+  refused               1  by the host, the server or the fence; not stored
+  failed                2  the call surely never ran; not stored
+  unknown               2  it was sent and no reply came: it may be stored.
+                           The same id is safe to send again
+
+An id that emqctl minted and that exists is a collision: it mints again, eight
+times at most. To make a bulk load repeatable, mint the ids first; what a dead
+server left open is completed by the same file again:
+
+  emqctl mint-id -n 1000 | jq -Rc '{id: ., payload: "x"}' >jobs
+  emqctl enqueue quotes --ndjson -o json <jobs
+
+--in and --at schedule a job, --group puts it in a lane. --via native runs the
+server's own EMQ.ENQUEUE instead of the script, auto does where a server has
+it; a rehearsal asks no server, and its auto is the script.
+
+The host checks all 14 bytes of an id before anything is sent; --no-host-gate
+leaves the verdict to the wire, which reads three.
+
+--print shows the commands for other tools instead of running them: cli, lines
+for a shell with valkey-cli, or resp, bytes for valkey-cli --pipe.
+
+Columns of -o tsv: ` + enqueueColumns,
+		Example: `  emqctl enqueue quotes '{"symbol":"EMQ"}' --rehearse
+  emqctl enqueue quotes a b --in 90s --rehearse -o json
+  emqctl enqueue quotes hello --id JOB-42 --rehearse
+  emqctl enqueue quotes hello --id JOB-42 --no-host-gate --via native --rehearse
+  emqctl enqueue quotes hello --id JOB0KHTOWnGLuC --print cli`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &usageError{msg: "no QUEUE given", hint: "emqctl enqueue QUEUE PAYLOAD", help: true}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Queue, opts.Payloads = args[0], args[1:]
+			opts.HasID = cmd.Flags().Changed("id")
+			opts.HasGroup = cmd.Flags().Changed("group")
+			opts.HasFile = cmd.Flags().Changed("payload-file")
+			return runEnqueue(cmd.Context(), e, opts)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	opts.payloadOptions.flags(cmd)
+	f.StringVar(&opts.ID, "id", "", "the id of the job (default: minted)")
+	f.IntVar(&opts.Node, "node", nodeUnset, fmt.Sprintf("the node of minted ids, 0 to %d (default random)", brandedid.MaxNode))
+	f.Lookup("node").DefValue = ""
+	f.StringVar(&opts.In, "in", "", "due after this DURATION, by the server's clock: 90s, 15m, 2d")
+	f.StringVar(&opts.At, "at", "", "due at this TIME: RFC 3339 or Unix milliseconds")
+	f.StringVar(&opts.Group, "group", "", "the lane, named by a branded ID")
+	f.Var(&opts.Via, "via", "what runs: the script, or EMQ.ENQUEUE")
+	f.BoolVar(&opts.NoHostGate, "no-host-gate", false, "let the wire alone judge ids")
+	f.Var(&opts.Print, "print", "show the commands instead of running them")
+	f.StringVar(&opts.Fence, "fence", "", "refuse a server whose {emq}:version is not VERSION")
+	f.BoolVar(&opts.ClaimFence, "claim-fence", false, "set an absent {emq}:version to --fence")
+	f.BoolVar(&opts.Rehearse, "rehearse", false, "use the embedded store, whatever the environment says")
+	f.BoolVar(&opts.Strict, "strict", false, "a note makes the exit code 1")
+	cmd.MarkFlagsMutuallyExclusive("in", "at", "group")
+	cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{"script", "native", "auto"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions([]string{"cli", "resp"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
+	if opts.Fence == "" {
+		opts.Fence = e.getenv("EMQCTL_FENCE")
+	}
+	a, err := e.newAdmission(opts)
+	if err != nil {
+		return err
+	}
+	if err := opts.payloadOptions.check(opts.HasID); err != nil {
+		return err
+	}
+	if err := e.check(&enqueueRecord{}); err != nil {
+		return err
+	}
+	if opts.Print != "" {
+		if e.output != outputText || e.template != nil {
+			return &usageError{msg: "--print shows commands, not records: no -o and no --format beside it"}
+		}
+		return printCommands(e, a, opts)
+	}
+	live := !opts.Rehearse && e.connect != nil
+	if live {
+		a.open = e.connect
+	} else {
+		a.rehearsal = true
+		a.open = func(context.Context) (store, error) { return embedded.New(e.now, opts.Fence) }
+		if !opts.Rehearse {
+			e.talk("no server is given: this is a rehearsal, and nothing is stored")
+		}
+	}
+	defer a.close()
+	return enqueueAll(ctx, e, a, opts)
+}
+
+// newAdmission holds the options to what can be meant together.
+func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
+	a := &admission{
+		hostGate:   !opts.NoHostGate,
+		via:        opts.Via,
+		wantFence:  opts.Fence,
+		claimFence: opts.ClaimFence,
+		now:        e.now,
+		verb:       "enqueue",
+	}
+	switch {
+	case opts.In != "":
+		d, err := parseAge(opts.In)
+		if err != nil {
+			return nil, &usageError{msg: "--in is " + quote(opts.In) + ", want a duration such as 90s, 15m or 2d"}
+		}
+		a.verb, a.more = "schedule", []string{"in", fmt.Sprint(d.Milliseconds())}
+	case opts.At != "":
+		if _, err := parseAge(opts.At); err == nil {
+			return nil, &usageError{msg: "--at is " + quote(opts.At) + ", want RFC 3339 or Unix milliseconds", hint: "from now on it is --in " + opts.At}
+		}
+		t, err := parseTime("--at", opts.At, e.now())
+		if err != nil {
+			return nil, err
+		}
+		a.verb, a.more = "schedule", []string{"at", fmt.Sprint(t.UnixMilli())}
+	case opts.HasGroup:
+		a.verb, a.more, a.group = "genqueue", []string{opts.Group}, opts.Group
+	}
+	if a.verb != "enqueue" && a.via == viaNative {
+		return nil, &usageError{msg: "--via native admits to the flat queue only: no --in, --at or --group beside it"}
+	}
+	if a.verb != "enqueue" {
+		a.via = viaScript
+	}
+	if opts.ClaimFence && opts.Fence == "" {
+		return nil, &usageError{msg: "--claim-fence needs the version to claim", hint: "give it by --fence VERSION or EMQCTL_FENCE"}
+	}
+	r, err := loadScripts()
+	if err != nil {
+		return nil, err
+	}
+	a.script, _ = r.Lookup(a.verb)
+	if a.minter, err = e.minter(opts.Node, ""); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// status is what came of a job.
+type status string
+
+const (
+	statusEnqueued  status = "enqueued"
+	statusScheduled status = "scheduled"
+	statusDuplicate status = "duplicate"
+	statusRefused   status = "refused"
+	statusUnknown   status = "unknown"
+	statusFailed    status = "failed"
+)
+
+// job is one payload on its way to a queue.
+type job struct {
+	queue, id, payload string
+	given              bool  // the id was
+	line               int64 // of standard input; 0 for others
+
+	keys, args []string // of the call; nil when none was made
+	status     status
+	host       string // the host's word: ok, duplicate, kind
+	executed   *bool  // nil when that is not known
+	err        *problem
+	notes      []note
+
+	observed *embedded.Rehearsal // of a rehearsal only
+}
+
+// refuse gives a job that is not sent its status.
+func (j *job) refuse(kind string, off int, msg, hint string) {
+	j.status, j.executed = statusRefused, new(bool)
+	j.err = newProblem(kind, off, msg, hint)
+}

@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/echomq/emqctl/internal/brandedid"
+	"github.com/echomq/emqctl/internal/decode"
+	"github.com/echomq/emqctl/internal/embedded"
+	"github.com/echomq/emqctl/internal/executor"
+	"github.com/echomq/emqctl/internal/scripts"
+	lua "github.com/echomq/emqctl/scripts"
+)
+
+func loadScripts() (*scripts.Registry, error) { return scripts.Load(lua.FS) }
+
+// maxMints is how often an id is minted anew when the last one exists.
+const maxMints = 8
+
+// admission takes jobs through the gates, to the store, and gives each its
+// status.
+type admission struct {
+	verb   string
+	script *scripts.Verb
+	more   []string // ARGV after id and payload
+	group  string   // of genqueue
+
+	hostGate   bool
+	via        via // auto until the store was asked
+	minter     *brandedid.Minter
+	now        func() time.Time
+	wantFence  string
+	claimFence bool
+
+	rehearsal bool
+	open      func(context.Context) (store, error)
+	store     store
+	opened    bool
+	openErr   error
+	fence     *fenceState
+
+	ring keyring
+}
+
+func (a *admission) close() {
+	if a.store != nil {
+		a.store.Close()
+	}
+}
+
+// connect opens the store when the first job needs it, and reads the fence.
+func (a *admission) connect(ctx context.Context) {
+	if a.opened {
+		return
+	}
+	a.opened = true
+	if a.store, a.openErr = a.open(ctx); a.openErr != nil {
+		a.store = nil
+		return
+	}
+	a.fence = readFence(ctx, a.store, a.wantFence)
+	if a.via == viaAuto {
+		a.via = viaScript
+		if !a.rehearsal {
+			if has, err := a.store.HasCommand(ctx, embedded.Native); err == nil && has {
+				a.via = viaNative
+			}
+		}
+	}
+}
+
+// engine names the store, as far as it is known.
+func (a *admission) engine() string {
+	switch {
+	case a.rehearsal:
+		return embedded.Engine
+	case a.store != nil:
+		return a.store.Engine()
+	}
+	return ""
+}
+
+// admit gives every job of a batch its status.
+func (a *admission) admit(ctx context.Context, jobs []job) {
+	var open []*job
+	for i := range jobs {
+		j := &jobs[i]
+		if j.status == "" && a.gate(j) {
+			open = append(open, j)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	a.connect(ctx)
+	if a.openErr != nil {
+		for _, j := range open {
+			j.fail(statusFailed, a.openErr)
+		}
+		return
+	}
+	if !a.fenced(ctx, open) {
+		return
+	}
+	for mints := 1; len(open) > 0; mints++ {
+		open = a.run(ctx, open, mints)
+	}
+}
+
+// gate is what a host does before any wire: the rule for the queue's name, the
+// id, the lane's name. It builds the call.
+func (a *admission) gate(j *job) bool {
+	if err := decode.CheckQueue(j.queue); err != nil {
+		bad := err.(*decode.Error)
+		j.refuse(string(bad.Kind), bad.Off, bad.Error(), "")
+		return false
+	}
+	if n, ok := decode.CheckDesign(j.queue); ok {
+		j.notes = append(j.notes, note{string(n.Kind), n.Off, n.Msg})
+	}
+	if !j.given && !a.mint(j) {
+		return false
+	}
+	if j.given {
+		id, err := brandedid.Parse(j.id)
+		switch {
+		case err == nil:
+			for _, n := range decode.IDNotes(id, a.now()) {
+				j.notes = append(j.notes, note{string(n.Kind), n.Off, n.Msg})
+			}
+		case a.hostGate:
+			bad := err.(*brandedid.Error)
+			j.refuse(string(bad.Kind), bad.Off, bad.Error(), brandedid.Hint(j.id, a.now()))
+			return false
+		}
+	}
+	if a.verb == "genqueue" && a.hostGate {
+		if _, err := brandedid.Parse(a.group); err != nil {
+			bad := err.(*brandedid.Error)
+			j.refuse(string(bad.Kind), bad.Off, "a lane is named by a valid branded id: "+bad.Error(), brandedid.Hint(a.group, a.now()))
+			return false
+		}
+	}
+	a.build(j)
+	return true
+}
+
+// mint gives a job a new id.
+func (a *admission) mint(j *job) bool {
+	id, err := a.minter.Mint(brandedid.JobNamespace)
+	if err != nil {
+		j.fail(statusFailed, err)
+		return false
+	}
+	j.id = id.String()
+	return true
+}
+
+// build makes the call of a job.
+func (a *admission) build(j *job) {
+	j.keys = a.ring.of(a.script, j.queue, a.group, j.id)
+	j.args = append(append(make([]string, 0, 2+len(a.more)), j.id, j.payload), a.more...)
+}
+
+// keyring builds the declared keys of one verb from its header. All but the
+// row are the same for every job of a queue.
+type keyring struct {
+	queue  string
+	before string   // of the row, up to the id
+	rest   []string // KEYS[2] and later
+}
+
+func (k *keyring) of(v *scripts.Verb, queue, group, id string) []string {
+	if k.rest == nil || k.queue != queue {
+		fill := strings.NewReplacer("{q}", "{"+queue+"}", "<group>", group, "<id>", "")
+		*k = keyring{queue: queue, before: fill.Replace(v.Keys[0].Pattern), rest: make([]string, 0, len(v.Keys)-1)}
+		for _, key := range v.Keys[1:] {
+			k.rest = append(k.rest, fill.Replace(key.Pattern))
+		}
+	}
+	return append(append(make([]string, 0, 1+len(k.rest)), k.before+id), k.rest...)
+}
+
+// fenced holds the store to the fence that is wanted, before any write, and
+// reports whether the jobs may go on.
+func (a *admission) fenced(ctx context.Context, jobs []*job) bool {
+	if a.wantFence == "" {
+		return true
+	}
+	if a.fence.status == fenceAbsent && a.claimFence {
+		if value, err := a.store.ClaimFence(ctx, a.wantFence); err != nil {
+			a.fence.status, a.fence.err = fenceUnreadable, err
+		} else {
+			a.fence.settle(value)
+		}
+	}
+	msg, hint := "", ""
+	switch a.fence.status {
+	case fenceDiffers:
+		msg = fmt.Sprintf("%s is %s, want %s: the server speaks another version of the wire", embedded.FenceKey, quote(a.fence.found), quote(a.wantFence))
+	case fenceAbsent:
+		msg = fmt.Sprintf("%s is absent, want %s", embedded.FenceKey, quote(a.wantFence))
+		hint = "--claim-fence claims an absent one"
+	default: // a missing right for the fence does not stop work
+		return true
+	}
+	for _, j := range jobs {
+		j.refuse("fence", 0, msg, hint)
+	}
+	return false
+}
+
+// run sends jobs and gives them their status. It returns those whose minted
+// id was taken, with another.
+func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*job) {
+	calls := make([]executor.Call, len(jobs))
+	for i, j := range jobs {
+		calls[i] = executor.Call{Verb: a.script, Native: a.via == viaNative, Keys: j.keys, Args: j.args}
+	}
+	var outcomes []executor.Outcome
+	if r, ok := a.store.(rehearser); ok && a.rehearsal {
+		outcomes = make([]executor.Outcome, len(calls))
+		for i, call := range calls {
+			rehearsal := r.Rehearse(ctx, call)
+			outcomes[i], jobs[i].observed = rehearsal.Outcome, &rehearsal
+		}
+	} else {
+		outcomes = a.store.Run(ctx, calls)
+	}
+	for i, j := range jobs {
+		a.judge(j, outcomes[i])
+		if j.status != statusDuplicate || j.given {
+			continue
+		}
+		if mints == maxMints {
+			j.status, j.host = statusFailed, ""
+			j.err = newProblem("collision", 0, fmt.Sprintf("the row of %d minted ids exists already, the last is %s", maxMints, j.id),
+				"another host may mint with the same node: give another by --node")
+			continue
+		}
+		if a.mint(j) {
+			a.build(j)
+			again = append(again, j)
+		}
+	}
+	return again
+}
+
+// judge gives a job the status of its outcome.
+func (a *admission) judge(j *job, o executor.Outcome) {
+	ran := !a.rehearsal
+	switch o.State {
+	case executor.Replied:
+		j.executed = &ran
+		switch o.Reply {
+		case int64(1):
+			j.status, j.host = statusEnqueued, "ok"
+			if a.verb == "schedule" {
+				j.status = statusScheduled
+			}
+		case int64(0):
+			j.status, j.host = statusDuplicate, "duplicate"
+		default:
+			j.status = statusUnknown
+			j.err = newProblem("reply", 0, fmt.Sprintf("found the reply %s, want 1 or 0", quote(fmt.Sprint(o.Reply))), "")
+		}
+	case executor.Refused:
+		j.status, j.executed = statusRefused, &ran
+		class, _, _ := strings.Cut(o.Text, " ")
+		j.err = newProblem(strings.ToLower(strings.TrimPrefix(class, "EMQ")), 0, o.Text, "")
+		for _, r := range a.script.Refusals {
+			if r.Text == o.Text {
+				j.host = hostWord(r.Host)
+			}
+		}
+	case executor.Failed:
+		j.fail(statusFailed, o.Err)
+	default:
+		j.fail(statusUnknown, o.Err)
+	}
+}
+
+// hostWord is the word in {:error, :kind}.
+func hostWord(tuple string) string {
+	_, word, _ := strings.Cut(strings.Trim(tuple, "{}"), ", :")
+	return word
+}
+
+// fail gives a job that was not done, or perhaps not, its status.
+func (j *job) fail(s status, err error) {
+	j.status, j.host, j.executed = s, "", nil
+	if s == statusFailed {
+		j.executed = new(bool)
+	}
+	kind, msg, hint := describe(err)
+	if hint == "" && s == statusUnknown {
+		hint = "it may be stored: the same id is safe to send again"
+	}
+	j.err = newProblem(kind, 0, msg, hint)
+}
+
+// describe takes an error of a store apart.
+func describe(err error) (kind, msg, hint string) {
+	var e *embedded.Error
+	switch {
+	case err == nil:
+		return "failed", "no reason was given", ""
+	case errors.As(err, &e):
+		return string(e.Kind), e.Msg, ""
+	}
+	return "failed", err.Error(), ""
+}

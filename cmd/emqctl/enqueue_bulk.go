@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// enqueueAll takes all jobs through the admission and writes their records, in
+// order. One goroutine reads, one admits, and this one writes: while the store
+// works on a batch, the next is read and the last one written. No more than
+// four are held at a time, whatever the length of the input.
+func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) error {
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	read, admitted := make(chan batch), make(chan admittedBatch)
+	readErr := make(chan error, 1)
+	go func() {
+		defer close(read)
+		readErr <- opts.read(e, opts, func(b batch) bool {
+			select {
+			case read <- b:
+				return true
+			case <-run.Done():
+				return false
+			}
+		})
+	}()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(admitted)
+		for {
+			select {
+			case b, ok := <-read:
+				if !ok {
+					return
+				}
+				a.admit(run, b.jobs)
+				// What was sent gets its record, also after an interrupt.
+				admitted <- admittedBatch{b.jobs, a.engine(), a.via, a.fence}
+			case <-run.Done():
+				return
+			}
+		}
+	}()
+	w := &enqueueWriter{env: e, record: enqueueRecord{admission: a, short: opts.bulk()}, progress: e.newProgress(a, opts)}
+	w.render = e.rendering(&w.record, '\n')
+	var err error
+	for b := range admitted {
+		if err != nil {
+			continue // let it end
+		}
+		if err = w.write(b); err != nil {
+			stop()
+		}
+	}
+	<-done
+	w.progress.end()
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err == errClosed {
+		return w.said.err(opts.Strict)
+	}
+	if err != nil {
+		return err
+	}
+	// The reader has ended, or else it waits for a stream that is not needed.
+	if err := <-readErr; err != nil {
+		return err
+	}
+	if w.written == 0 {
+		e.talk("nothing on standard input")
+	}
+	return w.said.err(opts.Strict)
+}
+
+// admittedBatch is jobs that have their status, with what was then known of
+// the store.
+type admittedBatch struct {
+	jobs   []job
+	engine string
+	via    via
+	fence  *fenceState
+}
+
+// enqueueWriter writes records.
+type enqueueWriter struct {
+	env      *env
+	record   enqueueRecord
+	render   func([]byte) ([]byte, error)
+	buf      []byte
+	said     verdict
+	written  int
+	progress *progress
+}
+
+func (w *enqueueWriter) write(b admittedBatch) error {
+	w.record.engine, w.record.via, w.record.fence = b.engine, b.via, b.fence
+	w.buf = w.buf[:0]
+	for i := range b.jobs {
+		w.record.job = &b.jobs[i]
+		w.said |= w.record.verdict()
+		var err error
+		if w.buf, err = w.render(w.buf); err != nil {
+			return err
+		}
+		if w.written == 0 && i == 0 && !w.record.short {
+			w.buf = w.env.undivided(w.buf)
+		}
+		if len(w.buf) > 4*blockLen {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	w.written += len(b.jobs)
+	w.progress.show(w.written)
+	return w.flush()
+}
+
+func (w *enqueueWriter) flush() error {
+	_, err := w.env.Out.Write(w.buf)
+	w.buf = w.buf[:0]
+	if cap(w.buf) > 32*blockLen {
+		w.buf = nil // what one huge record made is not kept
+	}
+	return err
+}
+
+// progress is a line on standard error that says how far a bulk load is.
+type progress struct {
+	env   *env
+	pace  string
+	start time.Time
+	last  time.Time
+	shown bool
+}
+
+// newProgress returns nil where there is nobody to see it: standard error is
+// no terminal, or records go to the same one.
+func (e *env) newProgress(a *admission, opts enqueueOptions) *progress {
+	if !opts.bulk() || !isTerminal(e.Err) || isTerminal(e.Out.(*answerWriter).w) {
+		return nil
+	}
+	p := &progress{env: e, start: e.now()}
+	if a.rehearsal {
+		p.pace = "; the embedded store does about 5,000, a server many more"
+	}
+	return p
+}
+
+func (p *progress) show(n int) {
+	if p == nil {
+		return
+	}
+	now := p.env.now()
+	if now.Sub(p.last) < 200*time.Millisecond || now.Sub(p.start) < time.Second {
+		return
+	}
+	p.last, p.shown = now, true
+	fmt.Fprintf(p.env.Err, "\r%d jobs, %.0f a second%s", n, float64(n)/now.Sub(p.start).Seconds(), p.pace)
+}
+
+func (p *progress) end() {
+	if p != nil && p.shown {
+		fmt.Fprintln(p.env.Err)
+	}
+}

@@ -1,0 +1,426 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/echomq/emqctl/internal/brandedid"
+	"github.com/echomq/emqctl/internal/embedded"
+	"github.com/echomq/emqctl/internal/slot"
+)
+
+// enqueueRecord is what came of a job.
+type enqueueRecord struct {
+	*admission // only what does not change
+	*job
+	engine string // "" while it is not known
+	via    via
+	fence  *fenceState
+	short  bool // text is a line
+}
+
+type enqueueContract struct {
+	Queue       *string        `json:"queue"`
+	QueueBase64 *string        `json:"queue_base64,omitempty"`
+	ID          *string        `json:"id"`
+	IDBase64    *string        `json:"id_base64,omitempty"`
+	Verb        string         `json:"verb"`
+	Status      string         `json:"status"`
+	Host        *string        `json:"host"`
+	Executed    *bool          `json:"executed"`
+	Engine      *string        `json:"engine"`
+	Via         string         `json:"via"`
+	Slot        *uint16        `json:"slot"`
+	Keys        []string       `json:"keys"`
+	KeysBase64  []string       `json:"keys_base64,omitempty"`
+	Argv        []textOrBase64 `json:"argv"`
+	SHA1        *string        `json:"sha1"`
+	Fence       *fenceContract `json:"fence"`
+	Error       *problem       `json:"error"`
+	Notes       []note         `json:"notes"`
+	Store       []heldContract `json:"store"`
+	Observed    []ranContract  `json:"observed"`
+}
+
+// textOrBase64 is an element of bytes: one of its fields is there.
+type textOrBase64 struct {
+	Text   *string `json:"text,omitempty"`
+	Base64 *string `json:"base64,omitempty"`
+}
+
+// heldContract is a key that the store of a rehearsal holds.
+type heldContract struct {
+	Key       *string         `json:"key"`
+	KeyBase64 *string         `json:"key_base64,omitempty"`
+	Type      string          `json:"type"`
+	Size      int             `json:"size"`
+	Entries   []entryContract `json:"entries"`
+}
+
+// entryContract is a field and its value, a member and its score, or an
+// element, which has a value alone.
+type entryContract struct {
+	Name  *textOrBase64 `json:"name"`
+	Value textOrBase64  `json:"value"`
+}
+
+// ranContract is a command that the store of a rehearsal ran.
+type ranContract struct {
+	Command    string   `json:"command"`
+	Keys       []string `json:"keys"`
+	KeysBase64 []string `json:"keys_base64,omitempty"`
+	Write      bool     `json:"write"`
+}
+
+func (r *enqueueRecord) contract() any { return enqueueContract{} }
+
+func (r *enqueueRecord) verdict() (v verdict) {
+	switch r.status {
+	case statusRefused:
+		v |= verdictNo
+	case statusFailed, statusUnknown:
+		v |= verdictUndone
+	}
+	if len(r.notes) > 0 {
+		v |= verdictNotes
+	}
+	return v
+}
+
+// lost reports that nothing is known of the job but its place: its line could
+// not be read.
+func (r *enqueueRecord) lost() bool { return r.id == "" && !r.given }
+
+// viaWord is how the job went, or would have gone.
+func (r *enqueueRecord) viaWord() string {
+	if r.via == viaNative {
+		return string(viaNative)
+	}
+	return string(viaScript)
+}
+
+func (r *enqueueRecord) appendJSON(dst []byte) []byte {
+	dst = appendField(dst, `{"queue":`, r.queue, isPlain(r.queue))
+	dst = appendNullable(dst, `,"id":`, r.id, !r.lost(), isPlain(r.id))
+	dst = append(dst, `,"verb":"`...)
+	dst = append(dst, r.verb...)
+	dst = append(dst, `","status":"`...)
+	dst = append(dst, r.status...)
+	dst = append(dst, '"')
+	dst = appendNullable(dst, `,"host":`, r.host, r.host != "", true)
+	switch {
+	case r.executed == nil:
+		dst = append(dst, `,"executed":null`...)
+	case *r.executed:
+		dst = append(dst, `,"executed":true`...)
+	default:
+		dst = append(dst, `,"executed":false`...)
+	}
+	dst = appendNullable(dst, `,"engine":`, r.engine, r.engine != "", isPlain(r.engine))
+	dst = append(dst, `,"via":"`...)
+	dst = append(dst, r.viaWord()...)
+	dst = append(dst, '"')
+	if len(r.keys) > 0 {
+		dst = append(dst, `,"slot":`...)
+		dst = strconv.AppendUint(dst, uint64(slot.Of(r.keys[0])), 10)
+		dst = appendKeys(dst, r.keys)
+		dst = append(dst, `,"argv":`...)
+		for i, arg := range r.args {
+			dst = append(dst, "[,"[min(i, 1)])
+			dst = appendElement(dst, arg)
+		}
+		dst = append(dst, ']')
+	} else {
+		dst = append(dst, `,"slot":null,"keys":[],"argv":[]`...)
+	}
+	dst = appendNullable(dst, `,"sha1":`, r.script.SHA1, r.via != viaNative, true)
+	dst = append(dst, `,"fence":`...)
+	dst = r.fence.appendJSON(dst)
+	dst = append(dst, `,"error":`...)
+	dst = appendProblem(dst, r.err)
+	dst = append(dst, `,"notes":`...)
+	dst = appendNotes(dst, r.notes)
+	if r.observed == nil {
+		return append(dst, `,"store":null,"observed":null}`...)
+	}
+	dst = appendHeld(append(dst, `,"store":`...), r.observed.Holds)
+	dst = append(dst, `,"observed":[`...)
+	for i, c := range r.observed.Commands {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"command":"`...)
+		dst = append(dst, c.Name...)
+		dst = append(dst, '"')
+		dst = appendKeys(dst, c.Keys)
+		dst = append(dst, `,"write":`...)
+		dst = append(strconv.AppendBool(dst, c.Write), '}')
+	}
+	return append(dst, "]}"...)
+}
+
+// appendKeys appends the field keys, and keys_base64 instead when one is not
+// UTF-8.
+func appendKeys(dst []byte, keys []string) []byte {
+	if slices.ContainsFunc(keys, func(k string) bool { return !utf8.ValidString(k) }) {
+		dst = append(dst, `,"keys":null,"keys_base64":[`...)
+		for i, key := range keys {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(base64.StdEncoding.AppendEncode(append(dst, '"'), []byte(key)), '"')
+		}
+		return append(dst, ']')
+	}
+	dst = append(dst, `,"keys":[`...)
+	for i, key := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendJSONString(dst, key)
+	}
+	return append(dst, ']')
+}
+
+// appendElement appends {text} or {base64}.
+func appendElement(dst []byte, s string) []byte {
+	if utf8.ValidString(s) {
+		return append(appendJSONString(append(dst, `{"text":`...), s), '}')
+	}
+	dst = append(dst, `{"base64":"`...)
+	return append(base64.StdEncoding.AppendEncode(dst, []byte(s)), `"}`...)
+}
+
+func appendHeld(dst []byte, holds []embedded.Key) []byte {
+	dst = append(dst, '[')
+	for i, k := range holds {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendField(dst, `{"key":`, k.Key, false)
+		dst = append(dst, `,"type":"`...)
+		dst = append(dst, k.Type...)
+		dst = append(dst, `","size":`...)
+		dst = strconv.AppendInt(dst, int64(k.Size), 10)
+		dst = append(dst, `,"entries":[`...)
+		for i, entry := range k.Entries {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst = append(dst, `{"name":`...); entry.Named {
+				dst = appendElement(dst, entry.Name)
+			} else {
+				dst = append(dst, "null"...)
+			}
+			dst = append(appendElement(append(dst, `,"value":`...), entry.Value), '}')
+		}
+		dst = append(dst, "]}"...)
+	}
+	return append(dst, ']')
+}
+
+func (r *enqueueRecord) appendTSV(dst []byte) []byte {
+	dst = append(append(dst, r.status...), '\t')
+	dst = append(appendCell(dst, r.queue, false), '\t')
+	dst = append(appendOptional(dst, r.id, !r.lost(), false), '\t')
+	dst = append(append(dst, r.verb...), '\t')
+	dst = append(append(dst, r.viaWord()...), '\t')
+	dst = append(appendOptional(dst, r.engine, r.engine != "", false), '\t')
+	if len(r.keys) > 0 {
+		dst = append(strconv.AppendUint(dst, uint64(slot.Of(r.keys[0])), 10), '\t')
+	} else {
+		dst = append(dst, "-\t"...)
+	}
+	dst = append(appendOptional(dst, r.host, r.host != "", true), '\t')
+	if r.err == nil {
+		return append(dst, '-')
+	}
+	return append(dst, r.err.Kind...)
+}
+
+// ink is the colour of a status.
+func (r *enqueueRecord) ink(p *palette) ink {
+	switch r.status {
+	case statusRefused, statusFailed, statusUnknown:
+		return p.bad
+	case statusDuplicate:
+		return p.note
+	}
+	return p.good
+}
+
+func (r *enqueueRecord) appendText(p *page) {
+	if r.short {
+		p.ink(r.ink(p.paint), string(r.status)).pad(labelWidth - len(r.status))
+		p.bytes(ink{}, r.id).pad(brandedid.Len+2-len(r.id)).bytes(p.paint.dim, r.queue)
+		if r.err != nil {
+			p.str("  " + r.err.Kind + ": " + r.err.Message)
+		}
+		p.end()
+		return
+	}
+	p.divide()
+	p.label("queue").bytes(ink{}, r.queue).end()
+	r.textID(p)
+	if len(r.keys) > 0 {
+		r.textHandle(p)
+		r.textRun(p)
+	}
+	r.textStatus(p)
+	p.notes(r.notes)
+	r.textRehearsal(p)
+}
+
+// textID writes the id, with a caret when the host refuses it.
+func (r *enqueueRecord) textID(p *page) {
+	if r.keys == nil && r.given && r.err != nil && r.status == statusRefused {
+		if _, err := brandedid.Parse(r.id); err != nil {
+			shown, col := clipAround(r.id, r.err.Offset)
+			p.label("id").ink(p.paint.main, shown).end()
+			p.str(strings.Repeat(" ", labelWidth+col)).ink(p.paint.bad, "^").end()
+			return
+		}
+	}
+	p.label("id").bytes(p.paint.main, r.id)
+	if !r.given {
+		p.about("minted")
+	}
+	p.end()
+}
+
+// textHandle is the first beat: the named handle and what it declares.
+func (r *enqueueRecord) textHandle(p *page) {
+	p.label("handle").ink(p.paint.main, r.verb).about("%s.%s", r.script.Module, r.script.Function).end()
+	width := 0
+	for _, key := range r.keys {
+		width = max(width, len(key))
+	}
+	for i, key := range r.keys {
+		p.label("KEYS["+strconv.Itoa(i+1)+"]").bytes(p.paint.id, key)
+		if width <= clipLen {
+			p.pad(width-len(key)+2).ink(p.paint.dim, r.script.Keys[i].Store+", "+r.script.Keys[i].Role)
+		}
+		p.end()
+	}
+	p.label("slot").str(strconv.Itoa(int(slot.Of(r.keys[0])))).about("of all keys: they share the tag {%s}", textBytes(r.queue)).end()
+	for i, arg := range r.args {
+		p.label("ARGV["+strconv.Itoa(i+1)+"]").bytes(ink{}, arg).about("%s", r.script.Args[i].Name).end()
+	}
+}
+
+// textRun is the second beat: what ran, and where.
+func (r *enqueueRecord) textRun(p *page) {
+	what := "EVALSHA " + r.script.SHA1
+	if r.via == viaNative {
+		what = embedded.Native
+	}
+	word, where := "ran", "on "+r.engine
+	switch {
+	case r.rehearsal && r.observed != nil:
+		word, where = "rehearsed", "in the embedded store: nothing is stored"
+	case r.executed == nil:
+		word = "sent"
+	case !*r.executed:
+		word, where = "not run", ""
+	}
+	p.label(word).str(what)
+	if where != "" {
+		p.about("%s", where)
+	}
+	p.end()
+	if f := r.fence; f != nil && (!r.rehearsal || f.want != "") {
+		p.label("fence").str(f.status)
+		if f.found != "" {
+			p.str("  ").bytes(ink{}, f.found)
+		}
+		switch {
+		case r.rehearsal:
+			p.about("the embedded store was given it")
+		case f.err != nil:
+			p.about("%s", textBytes(f.err.Error()))
+		case f.want == "":
+			p.about("reported only: no --fence is given")
+		}
+		p.end()
+	}
+}
+
+func (r *enqueueRecord) textStatus(p *page) {
+	p.label("status").ink(r.ink(p.paint), string(r.status))
+	switch {
+	case r.host == "ok":
+		p.about("the reply is 1: the host says %s", r.replyWord("1"))
+	case r.host == "duplicate":
+		p.about("the reply is 0: the host says %s; nothing is changed", r.replyWord("0"))
+	case r.host != "":
+		p.about("the host says {:error, :%s}", r.host)
+	case r.keys == nil && r.status == statusRefused:
+		p.about("by the host, before any wire")
+	}
+	p.end()
+	if r.err != nil {
+		p.label("error").ink(p.paint.bad, r.err.Kind)
+		if r.keys == nil && r.status == statusRefused {
+			p.str(" at byte " + strconv.Itoa(r.err.Offset))
+		}
+		p.str(": " + textBytes(r.err.Message)).end()
+		if r.err.Hint != nil {
+			p.label("hint").str(*r.err.Hint).end()
+		}
+	}
+}
+
+// replyWord is what the host makes of a reply.
+func (r *enqueueRecord) replyWord(value string) string {
+	for _, ret := range r.script.Returns {
+		if ret.Value == value {
+			return ret.Host
+		}
+	}
+	return ""
+}
+
+// textRehearsal tells what was touched, in order, and what the store holds.
+func (r *enqueueRecord) textRehearsal(p *page) {
+	if r.observed == nil {
+		return
+	}
+	word := "touched"
+	for _, c := range r.observed.Commands {
+		p.label(word).str(c.Name).pad(10 - len(c.Name))
+		for _, key := range c.Keys {
+			p.bytes(p.paint.id, key).str(" ")
+		}
+		p.buf = slices.Clip(p.buf)
+		for len(p.buf) > 0 && p.buf[len(p.buf)-1] == ' ' {
+			p.buf = p.buf[:len(p.buf)-1]
+		}
+		p.end()
+		word = ""
+	}
+	if len(r.observed.Commands) == 0 {
+		p.label(word).str("nothing").end()
+	}
+	word = "store"
+	for _, k := range r.observed.Holds {
+		p.label(word).bytes(p.paint.id, k.Key).about("%s, %d", k.Type, k.Size).end()
+		for _, entry := range k.Entries {
+			p.label("").str("  ")
+			if entry.Named {
+				p.bytes(ink{}, entry.Name).pad(10 - len(entry.Name))
+			}
+			p.bytes(ink{}, entry.Value).end()
+		}
+		if n := k.Size - len(k.Entries); n > 0 {
+			p.label("").ink(p.paint.dim, fmt.Sprintf("  and %d more", n)).end()
+		}
+		word = ""
+	}
+	if len(r.observed.Holds) == 0 {
+		p.label(word).str("empty").end()
+	}
+}
