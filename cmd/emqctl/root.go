@@ -64,6 +64,7 @@ func newRootCmd(e *env) *cobra.Command {
 		newIDRangeCmd(e),
 		newSlotCmd(e),
 		newEnqueueCmd(e),
+		newGateCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)
