@@ -164,12 +164,12 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 		}
 		return printCommands(e, a, opts)
 	}
-	live := !opts.Rehearse && e.connect != nil
+	live := !opts.Rehearse && e.open != nil
 	if live {
-		a.open = e.connect
+		a.open = e.open
 	} else {
 		a.rehearsal = true
-		a.open = func(context.Context) (store, error) { return embedded.New(e.now, opts.Fence) }
+		a.open = func(context.Context) (store, error) { return newRehearsalStore(e.now, opts.Fence) }
 		if !opts.Rehearse {
 			e.talk("no server is given: this is a rehearsal, and nothing is stored")
 		}

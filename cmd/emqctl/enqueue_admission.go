@@ -12,6 +12,7 @@ import (
 	"github.com/echomq/emqctl/internal/embedded"
 	"github.com/echomq/emqctl/internal/executor"
 	"github.com/echomq/emqctl/internal/scripts"
+	"github.com/echomq/emqctl/internal/valkey"
 	lua "github.com/echomq/emqctl/scripts"
 )
 
@@ -57,11 +58,23 @@ func (a *admission) connect(ctx context.Context) {
 		return
 	}
 	a.opened = true
-	if a.store, a.openErr = a.open(ctx); a.openErr != nil {
-		a.store = nil
+	a.openErr = nil
+	var f valkey.Fence
+	if a.store == nil {
+		s, err := a.open(ctx)
+		if err != nil {
+			a.openErr = err
+			// The next batch tries again, where that can help.
+			a.opened = !passing(err)
+			return
+		}
+		a.store = s
+	}
+	if f, a.openErr = a.store.Fence(ctx); a.openErr != nil {
+		a.opened = false
 		return
 	}
-	a.fence = readFence(ctx, a.store, a.wantFence)
+	a.fence = newFenceState(f, a.wantFence)
 	if a.via == viaAuto {
 		a.via = viaScript
 		if !a.rehearsal {
@@ -70,6 +83,19 @@ func (a *admission) connect(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// passing reports whether what kept a server from being reached may pass.
+func passing(err error) bool {
+	var e *valkey.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case valkey.KindRefused, valkey.KindUnreachable, valkey.KindTimeout, valkey.KindCut, valkey.KindCluster, valkey.KindLoading, valkey.KindBusy:
+		return true
+	}
+	return false
 }
 
 // engine names the store, as far as it is known.
@@ -190,18 +216,21 @@ func (a *admission) fenced(ctx context.Context, jobs []*job) bool {
 	if a.wantFence == "" {
 		return true
 	}
-	if a.fence.status == fenceAbsent && a.claimFence {
-		if value, err := a.store.ClaimFence(ctx, a.wantFence); err != nil {
-			a.fence.status, a.fence.err = fenceUnreadable, err
-		} else {
-			a.fence.settle(value)
+	if a.fence.State == valkey.FenceAbsent && a.claimFence {
+		f, err := a.store.ClaimFence(ctx, a.wantFence)
+		if err != nil {
+			for _, j := range jobs {
+				j.fail(statusFailed, err)
+			}
+			return false
 		}
+		a.fence = newFenceState(f, a.wantFence)
 	}
 	msg, hint := "", ""
 	switch a.fence.status {
 	case fenceDiffers:
-		msg = fmt.Sprintf("%s is %s, want %s: the server speaks another version of the wire", embedded.FenceKey, quote(a.fence.found), quote(a.wantFence))
-	case fenceAbsent:
+		msg = fmt.Sprintf("%s is %s, want %s: the server speaks another version of the wire", embedded.FenceKey, quote(a.fence.Value), quote(a.wantFence))
+	case string(valkey.FenceAbsent):
 		msg = fmt.Sprintf("%s is absent, want %s", embedded.FenceKey, quote(a.wantFence))
 		hint = "--claim-fence claims an absent one"
 	default: // a missing right for the fence does not stop work
@@ -300,16 +329,4 @@ func (j *job) fail(s status, err error) {
 		hint = "it may be stored: the same id is safe to send again"
 	}
 	j.err = newProblem(kind, 0, msg, hint)
-}
-
-// describe takes an error of a store apart.
-func describe(err error) (kind, msg, hint string) {
-	var e *embedded.Error
-	switch {
-	case err == nil:
-		return "failed", "no reason was given", ""
-	case errors.As(err, &e):
-		return string(e.Kind), e.Msg, ""
-	}
-	return "failed", err.Error(), ""
 }

@@ -334,14 +334,14 @@ func (r *enqueueRecord) textRun(p *page) {
 	p.end()
 	if f := r.fence; f != nil && (!r.rehearsal || f.want != "") {
 		p.label("fence").str(f.status)
-		if f.found != "" {
-			p.str("  ").bytes(ink{}, f.found)
+		if f.Value != "" {
+			p.str("  ").bytes(ink{}, f.Value)
 		}
 		switch {
 		case r.rehearsal:
 			p.about("the embedded store was given it")
-		case f.err != nil:
-			p.about("%s", textBytes(f.err.Error()))
+		case f.Reason != nil:
+			p.about("%s", textBytes(f.Reason.Msg))
 		case f.want == "":
 			p.about("reported only: no --fence is given")
 		}

@@ -22,7 +22,7 @@ type env struct {
 	now      func() time.Time
 	random   func(n int) int // a number from 0 to n-1
 	getenv   func(name string) string
-	connect  func(ctx context.Context) (store, error) // nil for a rehearsal
+	open     func(ctx context.Context) (store, error) // for tests: a store in the place of a server
 
 	output   output
 	format   string // the text of --format

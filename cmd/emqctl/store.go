@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/echomq/emqctl/internal/embedded"
 	"github.com/echomq/emqctl/internal/executor"
+	"github.com/echomq/emqctl/internal/valkey"
 )
 
 // store is what a verb is run on: a live server, or the embedded store of a
@@ -12,13 +15,12 @@ import (
 type store interface {
 	// Run runs calls in their order and returns as many outcomes.
 	Run(ctx context.Context, calls []executor.Call) []executor.Outcome
-	// Engine names the store: embedded, or what a server is.
+	// Engine names the store: embedded, or what a server says that it is.
 	Engine() string
-	// Fence returns the value of {emq}:version, and whether there is one.
-	Fence(ctx context.Context) (value string, found bool, err error)
-	// ClaimFence sets {emq}:version where it is absent, and returns what it
-	// is afterwards.
-	ClaimFence(ctx context.Context, version string) (string, error)
+	// Fence reads {emq}:version. An error is a store that could not be asked.
+	Fence(ctx context.Context) (valkey.Fence, error)
+	// ClaimFence sets {emq}:version where it is absent, and reads it.
+	ClaimFence(ctx context.Context, version string) (valkey.Fence, error)
 	// HasCommand reports whether the store has a command of that name.
 	HasCommand(ctx context.Context, name string) (bool, error)
 	Close()
@@ -30,56 +32,71 @@ type rehearser interface {
 	Rehearse(ctx context.Context, call executor.Call) embedded.Rehearsal
 }
 
-// The states of the version fence.
+// rehearsalStore is the embedded store as a store.
+type rehearsalStore struct{ *embedded.Store }
+
+func newRehearsalStore(now func() time.Time, fence string) (store, error) {
+	s, err := embedded.New(now, fence)
+	if err != nil {
+		return nil, err
+	}
+	return rehearsalStore{s}, nil
+}
+
+func (s rehearsalStore) Fence(ctx context.Context) (valkey.Fence, error) {
+	value, found, err := s.Store.Fence(ctx)
+	if err != nil || !found {
+		return valkey.Fence{State: valkey.FenceAbsent}, err
+	}
+	return valkey.Fence{State: valkey.FencePresent, Value: value}, nil
+}
+
+func (s rehearsalStore) ClaimFence(ctx context.Context, version string) (valkey.Fence, error) {
+	value, err := s.Store.ClaimFence(ctx, version)
+	return valkey.Fence{State: valkey.FencePresent, Value: value}, err
+}
+
+// liveStore is a server as a store.
+type liveStore struct{ *valkey.Client }
+
+func (s liveStore) Engine() string {
+	if name := s.Server(); name != "" {
+		return name
+	}
+	return "server"
+}
+
+// The states of the version fence, besides those of package valkey.
 const (
-	fenceMatch      = "match"      // it is the version wanted
-	fenceAbsent     = "absent"     // the key does not exist
-	fenceDiffers    = "differs"    // it is another
-	fencePresent    = "present"    // it exists, and none was wanted
-	fenceUnreadable = "unreadable" // a right is missing, or it is no string
+	fenceMatch   = "match"   // it is the version wanted
+	fenceDiffers = "differs" // it is another
 )
 
 // fenceContract is the version fence as records show it.
 type fenceContract struct {
 	Status      string  `json:"status"`
-	Found       *string `json:"found"`
-	FoundBase64 *string `json:"found_base64,omitempty"`
-	Want        *string `json:"want"`
+	Value       *string `json:"value"`
+	ValueBase64 *string `json:"value_base64,omitempty"`
+	Expected    *string `json:"expected"`
 }
 
-// fenceState is what was read of the fence.
+// fenceState is what was read of the fence, and what was wanted.
 type fenceState struct {
-	status      string
-	found, want string
-	err         error // when unreadable
+	status string // match, differs, present, absent, unreadable
+	want   string
+	valkey.Fence
 }
 
-// readFence compares a store's fence with the version wanted, if one is.
-func readFence(ctx context.Context, s store, want string) *fenceState {
-	f := &fenceState{want: want}
-	value, found, err := s.Fence(ctx)
+func newFenceState(f valkey.Fence, want string) *fenceState {
+	s := &fenceState{status: string(f.State), want: want, Fence: f}
 	switch {
-	case err != nil:
-		f.status, f.err = fenceUnreadable, err
-	case !found:
-		f.status = fenceAbsent
+	case f.State != valkey.FencePresent || want == "":
+	case f.Value == want:
+		s.status = fenceMatch
 	default:
-		f.settle(value)
+		s.status = fenceDiffers
 	}
-	return f
-}
-
-// settle takes the value that the fence has.
-func (f *fenceState) settle(value string) {
-	f.found = value
-	switch {
-	case f.want == "":
-		f.status = fencePresent
-	case value == f.want:
-		f.status = fenceMatch
-	default:
-		f.status = fenceDiffers
-	}
+	return s
 }
 
 // appendJSON appends the object, or null when the fence was not read.
@@ -90,8 +107,22 @@ func (f *fenceState) appendJSON(dst []byte) []byte {
 	dst = append(dst, `{"status":"`...)
 	dst = append(dst, f.status...)
 	dst = append(dst, '"')
-	present := f.status == fenceMatch || f.status == fenceDiffers || f.status == fencePresent
-	dst = appendNullable(dst, `,"found":`, f.found, present, false)
-	dst = appendNullable(dst, `,"want":`, f.want, f.want != "", false)
+	dst = appendNullable(dst, `,"value":`, f.Value, f.State == valkey.FencePresent, false)
+	dst = appendNullable(dst, `,"expected":`, f.want, f.want != "", false)
 	return append(dst, '}')
+}
+
+// describe takes an error of a store apart.
+func describe(err error) (kind, msg, hint string) {
+	var rehearsed *embedded.Error
+	var live *valkey.Error
+	switch {
+	case err == nil:
+		return "failed", "no reason was given", ""
+	case errors.As(err, &rehearsed):
+		return string(rehearsed.Kind), rehearsed.Msg, ""
+	case errors.As(err, &live):
+		return string(live.Kind), live.Msg, live.Hint
+	}
+	return "failed", err.Error(), ""
 }

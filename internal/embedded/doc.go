@@ -20,6 +20,7 @@
 //   - cjson.encode({}) is [] and not {}; cmsgpack, bit and struct are missing
 //   - a #! line is a syntax error
 //   - dofile, loadfile and require read files of the host
+//   - a TTL is at most 292 years
 //   - an endless loop is not stopped: there is no busy-script limit
 //   - undeclared keys and keys on different slots are always allowed
 //   - an error of a command inside a script reads otherwise, as does NOSCRIPT
