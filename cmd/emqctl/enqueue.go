@@ -182,6 +182,7 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 	a := &admission{
 		hostGate:   !opts.NoHostGate,
+		wantVia:    opts.Via,
 		via:        opts.Via,
 		wantFence:  opts.Fence,
 		claimFence: opts.ClaimFence,
@@ -211,7 +212,7 @@ func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 		return nil, &usageError{msg: "--via native admits to the flat queue only: no --in, --at or --group beside it"}
 	}
 	if a.verb != "enqueue" {
-		a.via = viaScript
+		a.wantVia, a.via = viaScript, viaScript
 	}
 	if opts.ClaimFence && opts.Fence == "" {
 		return nil, &usageError{msg: "--claim-fence needs the version to claim", hint: "give it by --fence VERSION or EMQCTL_FENCE"}
@@ -250,13 +251,15 @@ type job struct {
 	host       string // the host's word: ok, duplicate, kind
 	executed   *bool  // nil when that is not known
 	err        *problem
+	in         string // what err has an offset into: queue, id, group, line; "" for none
 	notes      []note
 
 	observed *embedded.Rehearsal // of a rehearsal only
 }
 
-// refuse gives a job that is not sent its status.
-func (j *job) refuse(kind string, off int, msg, hint string) {
-	j.status, j.executed = statusRefused, new(bool)
+// refuse gives a job that is not sent its status. The offset is into what in
+// names.
+func (j *job) refuse(in, kind string, off int, msg, hint string) {
+	j.status, j.executed, j.in = statusRefused, new(bool), in
 	j.err = newProblem(kind, off, msg, hint)
 }

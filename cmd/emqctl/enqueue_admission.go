@@ -30,6 +30,7 @@ type admission struct {
 	group  string   // of genqueue
 
 	hostGate   bool
+	wantVia    via // as it was asked for
 	via        via // auto until the store was asked
 	minter     *brandedid.Minter
 	now        func() time.Time
@@ -141,7 +142,7 @@ func (a *admission) admit(ctx context.Context, jobs []job) {
 func (a *admission) gate(j *job) bool {
 	if err := decode.CheckQueue(j.queue); err != nil {
 		bad := err.(*decode.Error)
-		j.refuse(string(bad.Kind), bad.Off, bad.Error(), "")
+		j.refuse("queue", string(bad.Kind), bad.Off, bad.Error(), "")
 		return false
 	}
 	if n, ok := decode.CheckDesign(j.queue); ok {
@@ -159,14 +160,14 @@ func (a *admission) gate(j *job) bool {
 			}
 		case a.hostGate:
 			bad := err.(*brandedid.Error)
-			j.refuse(string(bad.Kind), bad.Off, bad.Error(), brandedid.Hint(j.id, a.now()))
+			j.refuse("id", string(bad.Kind), bad.Off, bad.Error(), brandedid.Hint(j.id, a.now()))
 			return false
 		}
 	}
 	if a.verb == "genqueue" && a.hostGate {
 		if _, err := brandedid.Parse(a.group); err != nil {
 			bad := err.(*brandedid.Error)
-			j.refuse(string(bad.Kind), bad.Off, "a lane is named by a valid branded id: "+bad.Error(), brandedid.Hint(a.group, a.now()))
+			j.refuse("group", string(bad.Kind), bad.Off, "a lane is named by a valid branded id: "+bad.Error(), brandedid.Hint(a.group, a.now()))
 			return false
 		}
 	}
@@ -237,7 +238,7 @@ func (a *admission) fenced(ctx context.Context, jobs []*job) bool {
 		return true
 	}
 	for _, j := range jobs {
-		j.refuse("fence", 0, msg, hint)
+		j.refuse("", "fence", 0, msg, hint)
 	}
 	return false
 }

@@ -97,10 +97,9 @@ type enqueueWriter struct {
 }
 
 func (w *enqueueWriter) write(b admittedBatch) error {
-	w.record.engine, w.record.via, w.record.fence = b.engine, b.via, b.fence
 	w.buf = w.buf[:0]
 	for i := range b.jobs {
-		w.record.job = &b.jobs[i]
+		w.record.take(&b.jobs[i], &b)
 		w.said |= w.record.verdict()
 		var err error
 		if w.buf, err = w.render(w.buf); err != nil {

@@ -14,17 +14,17 @@ import (
 // parse reads a line of --ndjson into the job, or refuses it.
 func (j *job) parse(line string) {
 	fields, err := parseJob(line)
+	if fields.id != nil {
+		j.id, j.given = *fields.id, true
+	}
 	if err != nil {
 		j.payload = ""
-		j.refuse("json", err.off, fmt.Sprintf("line %d: %s", j.line, err.msg), err.hint)
+		j.refuse("line", "json", err.off, fmt.Sprintf("line %d: %s", j.line, err.msg), err.hint)
 		return
 	}
 	j.payload = fields.payload
 	if fields.queue != nil {
 		j.queue = *fields.queue
-	}
-	if fields.id != nil {
-		j.id, j.given = *fields.id, true
 	}
 }
 

@@ -162,7 +162,7 @@ func (o *payloadOptions) stream(in io.Reader, opts enqueueOptions, send func(bat
 		switch {
 		case tooLong:
 			j.payload = ""
-			j.refuse("line-length", maxPayloadLine, fmt.Sprintf("line %d is longer than %d bytes", n, maxPayloadLine), "--payload-file takes a payload of any length")
+			j.refuse("line", "line-length", maxPayloadLine, fmt.Sprintf("line %d is longer than %d bytes", n, maxPayloadLine), "--payload-file takes a payload of any length")
 		case o.NDJSON:
 			j.parse(line)
 		}

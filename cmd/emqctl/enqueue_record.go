@@ -95,6 +95,20 @@ func (r *enqueueRecord) verdict() (v verdict) {
 // not be read.
 func (r *enqueueRecord) lost() bool { return r.id == "" && !r.given }
 
+// take takes the next job. What is known of the store is said of jobs that
+// were on their way to it only: of the others it would depend on what came
+// before them in a stream.
+func (r *enqueueRecord) take(j *job, b *admittedBatch) {
+	r.job = j
+	if r.engine, r.via, r.fence = b.engine, b.via, b.fence; len(j.keys) > 0 {
+		return
+	}
+	r.via, r.fence = r.wantVia, nil
+	if !r.rehearsal {
+		r.engine = ""
+	}
+}
+
 // viaWord is how the job went, or would have gone.
 func (r *enqueueRecord) viaWord() string {
 	if r.via == viaNative {
@@ -264,8 +278,17 @@ func (r *enqueueRecord) appendText(p *page) {
 		return
 	}
 	p.divide()
-	p.label("queue").bytes(ink{}, r.queue).end()
-	r.textID(p)
+	r.textOperand(p, "queue", r.queue, ink{}).end()
+	if !r.lost() {
+		r.textOperand(p, "id", r.id, p.paint.main)
+		if !r.given {
+			p.about("minted")
+		}
+		p.end()
+	}
+	if r.in == "group" {
+		r.textOperand(p, "group", r.group, ink{}).end()
+	}
 	if len(r.keys) > 0 {
 		r.textHandle(p)
 		r.textRun(p)
@@ -275,21 +298,14 @@ func (r *enqueueRecord) appendText(p *page) {
 	r.textRehearsal(p)
 }
 
-// textID writes the id, with a caret when the host refuses it.
-func (r *enqueueRecord) textID(p *page) {
-	if r.keys == nil && r.given && r.err != nil && r.status == statusRefused {
-		if _, err := brandedid.Parse(r.id); err != nil {
-			shown, col := clipAround(r.id, r.err.Offset)
-			p.label("id").ink(p.paint.main, shown).end()
-			p.str(strings.Repeat(" ", labelWidth+col)).ink(p.paint.bad, "^").end()
-			return
-		}
+// textOperand writes a part of the job, with a caret where the host refuses it.
+func (r *enqueueRecord) textOperand(p *page, label, value string, i ink) *page {
+	if r.in != label {
+		return p.label(label).bytes(i, value)
 	}
-	p.label("id").bytes(p.paint.main, r.id)
-	if !r.given {
-		p.about("minted")
-	}
-	p.end()
+	shown, col := clipAround(value, r.err.Offset)
+	p.label(label).str(shown).end()
+	return p.str(strings.Repeat(" ", labelWidth+col)).ink(p.paint.bad, "^")
 }
 
 // textHandle is the first beat: the named handle and what it declares.
@@ -364,7 +380,7 @@ func (r *enqueueRecord) textStatus(p *page) {
 	p.end()
 	if r.err != nil {
 		p.label("error").ink(p.paint.bad, r.err.Kind)
-		if r.keys == nil && r.status == statusRefused {
+		if r.in != "" {
 			p.str(" at byte " + strconv.Itoa(r.err.Offset))
 		}
 		p.str(": " + textBytes(r.err.Message)).end()
