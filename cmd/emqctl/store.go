@@ -78,6 +78,7 @@ type fenceContract struct {
 	Value       *string `json:"value"`
 	ValueBase64 *string `json:"value_base64,omitempty"`
 	Expected    *string `json:"expected"`
+	ExpectedB64 *string `json:"expected_base64,omitempty"`
 }
 
 // fenceState is what was read of the fence, and what was wanted.
