@@ -299,7 +299,9 @@ func clip(s string) string { return s[:min(len(s), 40)] }
 // restarted. Every line has one record, in order; what is called enqueued is
 // stored, what is called failed is not; and the same file completes it.
 func TestEnqueueBreaks(t *testing.T) {
-	server := valkeytest.Start(t, "--appendonly", "yes", "--save", "")
+	// Always: every second would let the server reply before it has written,
+	// and forget what it said when it is killed.
+	server := valkeytest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	proxy := valkeytest.StartProxy(t, server.Addr)
 	const n = 12_000
 	runs := 4

@@ -68,6 +68,8 @@ func TestGoldenColor(t *testing.T) {
 		"decode-key emq:{quotes}:job:JOB0KHTOWnGLuC emq:quotes:pending emq:{q}:wait",
 		"decode-id JOB0KHTOWnGLuC JOB-42",
 		"slot emq:{quotes}:pending foo{}{bar}",
+		"enqueue quotes hello --rehearse --id USR0KHTOWnGLuC",
+		"gate JOB0KHTOWnGLuC JOB-42 USR0KHTOWnGLuC",
 	} {
 		fields := strings.Fields(args)
 		out, _, _ := runAt(testClock, append(fields, "--color", "always"), strings.NewReader(""), nil)

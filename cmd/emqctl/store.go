@@ -117,6 +117,8 @@ func (f *fenceState) appendJSON(dst []byte) []byte {
 func describe(err error) (kind, msg, hint string) {
 	var rehearsed *embedded.Error
 	var live *valkey.Error
+	var usage *usageError
+	var file *ioError
 	switch {
 	case err == nil:
 		return "failed", "no reason was given", ""
@@ -124,6 +126,10 @@ func describe(err error) (kind, msg, hint string) {
 		return string(rehearsed.Kind), rehearsed.Msg, ""
 	case errors.As(err, &live):
 		return string(live.Kind), live.Msg, live.Hint
+	case errors.As(err, &usage):
+		return "usage", usage.msg, usage.hint
+	case errors.As(err, &file):
+		return "io", file.Error(), ""
 	}
 	return "failed", err.Error(), ""
 }
