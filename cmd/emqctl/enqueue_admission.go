@@ -300,7 +300,7 @@ func (a *admission) judge(j *job, o executor.Outcome) {
 	case executor.Refused:
 		j.status, j.executed = statusRefused, &ran
 		class, _, _ := strings.Cut(o.Text, " ")
-		j.err = newProblem(strings.ToLower(strings.TrimPrefix(class, "EMQ")), 0, o.Text, "")
+		j.err = newProblem(strings.ToLower(strings.TrimPrefix(class, "EMQ")), 0, clean(o.Text), "")
 		for _, r := range a.script.Refusals {
 			if r.Text == o.Text {
 				j.host = hostWord(r.Host)
@@ -329,5 +329,5 @@ func (j *job) fail(s status, err error) {
 	if hint == "" && s == statusUnknown {
 		hint = "it may be stored: the same id is safe to send again"
 	}
-	j.err = newProblem(kind, 0, msg, hint)
+	j.err = newProblem(kind, 0, clean(msg), hint)
 }

@@ -6,42 +6,47 @@ import (
 	"time"
 )
 
+// A batch is what is sent at once: all that was read while the store worked on
+// the last one, up to either bound. A rehearsal takes fewer jobs, for its pace.
+const (
+	batchJobs     = 8000
+	batchRehearse = 500
+	batchBytes    = 4 << 20
+)
+
 // enqueueAll takes all jobs through the admission and writes their records, in
-// order. One goroutine reads, one admits, and this one writes: while the store
-// works on a batch, the next is read and the last one written. No more than
-// four are held at a time, whatever the length of the input.
+// order. One goroutine reads, one gathers batches, one admits, and this one
+// writes: while the store works on a batch, the next is read and the last one
+// written. So few are held at a time, whatever the length of the input.
 func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) error {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
-	read, admitted := make(chan batch), make(chan admittedBatch)
+	read, batches, admitted := make(chan []job), make(chan []job), make(chan admittedBatch)
 	readErr := make(chan error, 1)
 	go func() {
 		defer close(read)
-		readErr <- opts.read(e, opts, func(b batch) bool {
+		readErr <- opts.read(e, opts, func(jobs []job) bool {
 			select {
-			case read <- b:
+			case read <- jobs:
 				return true
 			case <-run.Done():
 				return false
 			}
 		})
 	}()
+	most := batchJobs
+	if a.rehearsal {
+		most = batchRehearse
+	}
+	go gather(run, read, batches, most)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(admitted)
-		for {
-			select {
-			case b, ok := <-read:
-				if !ok {
-					return
-				}
-				a.admit(run, b.jobs)
-				// What was sent gets its record, also after an interrupt.
-				admitted <- admittedBatch{b.jobs, a.engine(), a.via, a.fence}
-			case <-run.Done():
-				return
-			}
+		for jobs := range batches {
+			a.admit(run, jobs)
+			// What was sent gets its record, also after an interrupt.
+			admitted <- admittedBatch{jobs, a.engine(), a.via, a.fence}
 		}
 	}()
 	w := &enqueueWriter{env: e, record: enqueueRecord{admission: a, short: opts.bulk()}, progress: e.newProgress(a, opts)}
@@ -74,6 +79,41 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 		e.talk("nothing on standard input")
 	}
 	return w.said.err(opts.Strict)
+}
+
+// gather joins what comes from in while nobody takes it, up to a number of
+// jobs or so many bytes of payload.
+func gather(ctx context.Context, in <-chan []job, out chan<- []job, most int) {
+	defer close(out)
+	var batch []job
+	size := 0
+	for in != nil || len(batch) > 0 {
+		from, to := in, out
+		if len(batch) == 0 {
+			to = nil
+		} else if len(batch) >= most || size >= batchBytes {
+			from = nil
+		}
+		select {
+		case jobs, ok := <-from:
+			if !ok {
+				in = nil
+				continue
+			}
+			if batch == nil {
+				batch = jobs
+			} else {
+				batch = append(batch, jobs...)
+			}
+			for i := range jobs {
+				size += len(jobs[i].payload)
+			}
+		case to <- batch:
+			batch, size = nil, 0
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // admittedBatch is jobs that have their status, with what was then known of

@@ -26,10 +26,10 @@ const (
 	// maxPayload is what a server takes for one argument unless it is told
 	// otherwise: proto-max-bulk-len.
 	maxPayload = 512 << 20
-	// A batch is sent at once. It ends at either bound, or where the input
+	// What is read at a time is handed on at either bound, and where the input
 	// pauses.
-	batchJobs  = 2000
-	batchBytes = 4 << 20
+	chunkJobs  = 500
+	chunkBytes = 1 << 20
 )
 
 func (o *payloadOptions) flags(cmd *cobra.Command) {
@@ -76,16 +76,10 @@ func (o *payloadOptions) check(hasID bool) error {
 	return nil
 }
 
-// batch is some jobs that are sent at once, in order.
-type batch struct {
-	jobs []job
-	err  error // of reading, after the jobs
-}
-
-// read hands batches to send, until it refuses one.
-func (o *payloadOptions) read(e *env, opts enqueueOptions, send func(batch) bool) error {
+// read hands jobs to send, some at a time, until it refuses them.
+func (o *payloadOptions) read(e *env, opts enqueueOptions, send func([]job) bool) error {
 	one := func(payload string) {
-		send(batch{jobs: []job{{queue: opts.Queue, id: opts.ID, given: opts.HasID, payload: payload}}})
+		send([]job{{queue: opts.Queue, id: opts.ID, given: opts.HasID, payload: payload}})
 	}
 	if o.stdin() && isTerminal(e.In) {
 		return &usageError{msg: "nothing to read: standard input is a terminal", hint: "pipe payloads, or give them as operands", help: true}
@@ -111,11 +105,11 @@ func (o *payloadOptions) read(e *env, opts enqueueOptions, send func(batch) bool
 		}
 		one(payload)
 	default:
-		var b batch
+		var jobs []job
 		for _, p := range o.Payloads {
-			b.jobs = append(b.jobs, job{queue: opts.Queue, id: opts.ID, given: opts.HasID, payload: p})
+			jobs = append(jobs, job{queue: opts.Queue, id: opts.ID, given: opts.HasID, payload: p})
 		}
-		send(b)
+		send(jobs)
 	}
 	return nil
 }
@@ -133,19 +127,20 @@ func readPayload(r io.Reader, doing string) (string, error) {
 	return b.String(), nil
 }
 
-// stream cuts standard input into jobs. What one read brings is sent before
-// the next is waited for, so that a stream that pauses is done up to there.
-func (o *payloadOptions) stream(in io.Reader, opts enqueueOptions, send func(batch) bool) error {
+// stream cuts standard input into jobs. What one read brings is handed on
+// before the next is waited for, so that a stream that pauses is done up to
+// there.
+func (o *payloadOptions) stream(in io.Reader, opts enqueueOptions, send func([]job) bool) error {
 	r := bufio.NewReaderSize(in, 256<<10)
 	sep := byte('\n')
 	if o.Null {
 		sep = 0
 	}
-	var b batch
+	var jobs []job
 	size := 0
 	flush := func() bool {
-		ok := len(b.jobs) == 0 || send(b)
-		b, size = batch{jobs: make([]job, 0, len(b.jobs))}, 0
+		ok := len(jobs) == 0 || send(jobs)
+		jobs, size = make([]job, 0, len(jobs)), 0
 		return ok
 	}
 	for n := int64(1); ; n++ {
@@ -166,13 +161,13 @@ func (o *payloadOptions) stream(in io.Reader, opts enqueueOptions, send func(bat
 		case o.NDJSON:
 			j.parse(line)
 		}
-		b.jobs = append(b.jobs, j)
+		jobs = append(jobs, j)
 		size += len(line)
 		if err == io.EOF {
 			flush()
 			return nil
 		}
-		if len(b.jobs) == batchJobs || size >= batchBytes || r.Buffered() == 0 {
+		if len(jobs) == chunkJobs || size >= chunkBytes || r.Buffered() == 0 {
 			if !flush() {
 				return nil
 			}

@@ -255,8 +255,8 @@ func TestEnqueueBulkCut(t *testing.T) {
 		t.Errorf("%v", count)
 	}
 	for _, b := range f.batches {
-		if len(b) > batchJobs {
-			t.Errorf("a batch has %d calls, want at most %d", len(b), batchJobs)
+		if len(b) >= batchJobs+chunkJobs {
+			t.Errorf("a batch has %d calls, want at most %d", len(b), batchJobs+chunkJobs)
 		}
 	}
 

@@ -43,13 +43,13 @@ func printCommands(e *env, a *admission, opts enqueueOptions) error {
 	var buf []byte
 	loaded := a.via == viaNative
 	var failed error
-	err := opts.read(e, opts, func(b batch) bool {
+	err := opts.read(e, opts, func(jobs []job) bool {
 		buf = buf[:0]
-		for i := range b.jobs {
-			j := &b.jobs[i]
+		for i := range jobs {
+			j := &jobs[i]
 			if j.status != "" || !a.gate(j) {
 				said |= (&enqueueRecord{job: j}).verdict()
-				e.talk(fmt.Sprintf("%s: %s: %s", j.status, j.err.Kind, textBytes(j.err.Message)))
+				e.talk(fmt.Sprintf("%s: %s: %s", j.status, j.err.Kind, j.err.Message))
 				continue
 			}
 			if !loaded {
