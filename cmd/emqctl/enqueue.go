@@ -8,6 +8,8 @@ import (
 
 	"github.com/echomq/emqctl/internal/brandedid"
 	"github.com/echomq/emqctl/internal/embedded"
+	"github.com/echomq/emqctl/internal/trace"
+	"github.com/echomq/emqctl/internal/valkey"
 )
 
 type enqueueOptions struct {
@@ -169,6 +171,11 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 		a.open = e.open
 	} else {
 		a.rehearsal = true
+		t, err := trace.Of(trace.Script{Path: a.script.Path, Text: a.script.Source, Verb: a.script})
+		if err != nil {
+			return err
+		}
+		a.steps = t.Steps
 		a.open = func(context.Context) (store, error) { return newRehearsalStore(e.now, opts.Fence) }
 		if !opts.Rehearse {
 			e.talk("no server is given: this is a rehearsal, and nothing is stored")
@@ -255,6 +262,7 @@ type job struct {
 	notes      []note
 
 	observed *embedded.Rehearsal // of a rehearsal only
+	lines    []int               // for each command observed, where the trace has it; 0 for nowhere
 }
 
 // refuse gives a job that is not sent its status. The offset is into what in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/echomq/emqctl/internal/embedded"
 	"github.com/echomq/emqctl/internal/executor"
 	"github.com/echomq/emqctl/internal/scripts"
+	"github.com/echomq/emqctl/internal/trace"
 	"github.com/echomq/emqctl/internal/valkey"
 	lua "github.com/echomq/emqctl/scripts"
 )
@@ -38,6 +40,7 @@ type admission struct {
 	claimFence bool
 
 	rehearsal bool
+	steps     []trace.Step // what a rehearsal of the script is predicted to run
 	open      func(context.Context) (store, error)
 	store     store
 	opened    bool
@@ -256,6 +259,7 @@ func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*j
 		for i, call := range calls {
 			rehearsal := r.Rehearse(ctx, call)
 			outcomes[i], jobs[i].observed = rehearsal.Outcome, &rehearsal
+			jobs[i].lines = a.predicted(call, rehearsal.Commands)
 		}
 	} else {
 		outcomes = a.store.Run(ctx, calls)
@@ -277,6 +281,42 @@ func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*j
 		}
 	}
 	return again
+}
+
+// predicted finds each command that a rehearsal observed among the steps that
+// the trace of the script has, in their order, and returns its line: 0 for one
+// that the trace does not have there.
+func (a *admission) predicted(call executor.Call, ran []embedded.Command) []int {
+	lines := make([]int, len(ran))
+	if call.Native {
+		return lines
+	}
+	next := 0
+	for i, c := range ran {
+		for n := next; n < len(a.steps); n++ {
+			if stepIs(a.steps[n], c, call.Keys) {
+				lines[i], next = a.steps[n].Line, n+1
+				break
+			}
+		}
+	}
+	return lines
+}
+
+// stepIs reports whether a step, with these KEYS, is the command that ran. The
+// scripts that admit jobs touch declared keys only.
+func stepIs(s trace.Step, c embedded.Command, keys []string) bool {
+	if s.Command != c.Name || s.Write != c.Write {
+		return false
+	}
+	var touched []string
+	for _, k := range s.Keys {
+		if k.N < 1 || k.N > len(keys) {
+			return false
+		}
+		touched = append(touched, keys[k.N-1])
+	}
+	return slices.Equal(touched, c.Keys)
 }
 
 // judge gives a job the status of its outcome.

@@ -71,6 +71,7 @@ type ranContract struct {
 	Keys       []string `json:"keys"`
 	KeysBase64 []string `json:"keys_base64,omitempty"`
 	Write      bool     `json:"write"`
+	Line       *int     `json:"line"` // of the script, where the trace predicts it
 }
 
 func (r *enqueueRecord) contract() any { return enqueueContract{} }
@@ -169,7 +170,12 @@ func (r *enqueueRecord) appendJSON(dst []byte) []byte {
 		dst = append(dst, '"')
 		dst = appendKeys(dst, c.Keys)
 		dst = append(dst, `,"write":`...)
-		dst = append(strconv.AppendBool(dst, c.Write), '}')
+		dst = append(strconv.AppendBool(dst, c.Write), `,"line":`...)
+		if n := r.lines[i]; n > 0 {
+			dst = append(strconv.AppendInt(dst, int64(n), 10), '}')
+		} else {
+			dst = append(dst, "null}"...)
+		}
 	}
 	return append(dst, "]}"...)
 }

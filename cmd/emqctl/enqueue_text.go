@@ -162,10 +162,16 @@ func (r *enqueueRecord) textRehearsal(p *page) {
 		return
 	}
 	word := "touched"
-	for _, c := range r.observed.Commands {
+	for i, c := range r.observed.Commands {
 		p.label(word).str(c.Name)
-		for i, key := range c.Keys {
-			p.pad((10-len(c.Name))*(1-min(i, 1))).bytes(p.paint.id, key)
+		for k, key := range c.Keys {
+			p.pad((10-len(c.Name))*(1-min(k, 1))).bytes(p.paint.id, key)
+		}
+		switch {
+		case r.lines[i] > 0:
+			p.about("as traced in line %d", r.lines[i])
+		case r.via != viaNative:
+			p.str("  ").ink(p.paint.note, "not in the trace")
 		}
 		p.end()
 		word = ""
