@@ -14,6 +14,7 @@ import (
 
 type enqueueOptions struct {
 	payloadOptions
+	connectionOptions
 	Queue      string
 	ID         string
 	HasID      bool
@@ -140,7 +141,9 @@ Columns of -o tsv: ` + enqueueColumns,
 	f.BoolVar(&opts.ClaimFence, "claim-fence", false, "set an absent {emq}:version to --fence")
 	f.BoolVar(&opts.Rehearse, "rehearse", false, "use the embedded store, whatever the environment says")
 	f.BoolVar(&opts.Strict, "strict", false, "a note makes the exit code 1")
+	opts.connectionOptions.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("in", "at", "group")
+	cmd.MarkFlagsMutuallyExclusive("url", "rehearse")
 	cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{"script", "native", "auto"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions([]string{"cli", "resp"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -148,7 +151,7 @@ Columns of -o tsv: ` + enqueueColumns,
 
 func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 	if opts.Fence == "" {
-		opts.Fence = e.getenv("EMQCTL_FENCE")
+		opts.Fence = e.getenv(envFence)
 	}
 	a, err := e.newAdmission(opts)
 	if err != nil {
@@ -166,10 +169,22 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 		}
 		return printCommands(e, a, opts)
 	}
-	live := !opts.Rehearse && e.open != nil
-	if live {
+	if err := e.chooseStore(a, opts); err != nil {
+		return err
+	}
+	defer a.close()
+	return enqueueAll(ctx, e, a, opts)
+}
+
+// chooseStore says where jobs go: to a server when one is given, or else to
+// the embedded store. Nothing is dialled yet, but what cannot be meant is
+// refused.
+func (e *env) chooseStore(a *admission, opts enqueueOptions) error {
+	switch {
+	case e.open != nil:
 		a.open = e.open
-	} else {
+		return nil
+	case opts.Rehearse || opts.address(e) == "":
 		a.rehearsal = true
 		t, err := trace.Of(trace.Script{Path: a.script.Path, Text: a.script.Source, Verb: a.script})
 		if err != nil {
@@ -180,9 +195,19 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 		if !opts.Rehearse {
 			e.talk("no server is given: this is a rehearsal, and nothing is stored")
 		}
+		return nil
 	}
-	defer a.close()
-	return enqueueAll(ctx, e, a, opts)
+	if _, err := valkey.ParseAddress(opts.address(e)); err != nil {
+		return err
+	}
+	a.open = func(ctx context.Context) (store, error) {
+		c, err := e.connect(ctx, opts.connectionOptions)
+		if err != nil {
+			return nil, err
+		}
+		return liveStore{c}, nil
+	}
+	return nil
 }
 
 // newAdmission holds the options to what can be meant together.
@@ -224,7 +249,7 @@ func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 	if opts.ClaimFence && opts.Fence == "" {
 		return nil, &usageError{msg: "--claim-fence needs the version to claim", hint: "give it by --fence VERSION or EMQCTL_FENCE"}
 	}
-	r, err := loadScripts()
+	r, err := loadScripts("")
 	if err != nil {
 		return nil, err
 	}

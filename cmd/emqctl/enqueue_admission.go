@@ -15,10 +15,7 @@ import (
 	"github.com/echomq/emqctl/internal/scripts"
 	"github.com/echomq/emqctl/internal/trace"
 	"github.com/echomq/emqctl/internal/valkey"
-	lua "github.com/echomq/emqctl/scripts"
 )
-
-func loadScripts() (*scripts.Registry, error) { return scripts.Load(lua.FS) }
 
 // maxMints is how often an id is minted anew when the last one exists.
 const maxMints = 8

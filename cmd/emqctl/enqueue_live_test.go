@@ -390,13 +390,36 @@ func TestEnqueueCluster(t *testing.T) {
 	const n = 6000
 	queues := []string{"quotes", "orders", "fills", "payments", "a", "b"}
 	ids := mint(t, n, 5)
+	write := func(w io.Writer, i int) {
+		fmt.Fprintf(w, "{\"id\":%q,\"queue\":%q,\"payload\":\"p\"}\n", ids[i], queues[i%len(queues)])
+	}
+	load := func(in io.Reader) map[string]int {
+		t.Helper()
+		out, errw, _ := runAt(testClock, []string{"enqueue", "quotes", "--ndjson", "-o", "json", "--url", cluster.Nodes[0].Addr}, in, nil)
+		got := records(t, out)
+		if len(got) != n || errw != "" {
+			t.Fatalf("%d records, want %d; stderr %q", len(got), n, errw)
+		}
+		count := map[string]int{}
+		for i, g := range got {
+			if *g.ID != ids[i] || *g.Queue != queues[i%len(queues)] {
+				t.Fatalf("record %d is of %s in %s", i, *g.ID, *g.Queue)
+			}
+			word := g.Status
+			if g.Error != nil {
+				word += " " + g.Error.Kind
+			}
+			count[word]++
+		}
+		return count
+	}
 	r, w := io.Pipe()
 	go func() {
 		defer w.Close()
 		b := bufio.NewWriterSize(w, 20<<10)
 		defer b.Flush()
-		for i, id := range ids {
-			fmt.Fprintf(b, "{\"id\":%q,\"queue\":%q,\"payload\":\"p\"}\n", id, queues[i%len(queues)])
+		for i := range ids {
+			write(b, i)
 			if i == n/3 {
 				s := slot.OfTag("quotes")
 				cluster.Move(s, (cluster.Owner(s)+1)%3, nil)
@@ -406,17 +429,19 @@ func TestEnqueueCluster(t *testing.T) {
 			}
 		}
 	}()
-	out, errw, code := runAt(testClock, []string{"enqueue", "quotes", "--ndjson", "-o", "json", "--url", cluster.Nodes[0].Addr}, r, nil)
-	got := records(t, out)
-	count := map[string]int{}
-	for i, g := range got {
-		if *g.ID != ids[i] || *g.Queue != queues[i%len(queues)] {
-			t.Fatalf("record %d is of %s in %s", i, *g.ID, *g.Queue)
-		}
-		count[g.Status]++
+	count := load(r)
+	t.Logf("%v", count)
+	// A node can forget the script in the moment after it was loaded: then it
+	// surely did not run.
+	if count["enqueued"]+count["failed script"] != n || count["enqueued"] == 0 {
+		t.Errorf("%v, want all enqueued, or failed for want of the script", count)
 	}
-	if code != 0 || errw != "" || count["enqueued"] != n {
-		t.Errorf("code %d, %v, stderr %q", code, count, errw)
+	var again strings.Builder
+	for i := range ids {
+		write(&again, i)
+	}
+	if second := load(strings.NewReader(again.String())); second["duplicate"] != count["enqueued"] || second["enqueued"] != count["failed script"] {
+		t.Errorf("again: %v, after %v", second, count)
 	}
 	for q, queue := range queues {
 		var want []string

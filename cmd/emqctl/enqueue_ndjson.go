@@ -72,7 +72,7 @@ func parseJob(line string) (f jobFields, _ *jsonError) {
 	seen := map[string]bool{}
 	for s.blanks(); line[s.i] != '}'; s.blanks() {
 		start := s.i
-		name, bad := unquote(s.value(), s.i)
+		name, bad := unquoteJSON(s.value(), s.i)
 		if bad != nil {
 			return f, bad
 		}
@@ -90,7 +90,7 @@ func parseJob(line string) (f jobFields, _ *jsonError) {
 			if kind != "a string" {
 				return f, at(off, "found %s as %s, want a string", kind, name)
 			}
-			text, bad := unquote(raw, off)
+			text, bad := unquoteJSON(raw, off)
 			if bad != nil {
 				return f, bad
 			}
@@ -111,7 +111,7 @@ func parseJob(line string) (f jobFields, _ *jsonError) {
 		case "payload":
 			f.payload = raw
 			if kind == "a string" {
-				if f.payload, bad = unquote(raw, off); bad != nil {
+				if f.payload, bad = unquoteJSON(raw, off); bad != nil {
 					return f, bad
 				}
 			}
@@ -216,8 +216,8 @@ func (s *scanner) value() string {
 	return s.line[start:s.i]
 }
 
-// unquote reads a JSON string that is known to be valid and stands at off.
-func unquote(raw string, off int) (string, *jsonError) {
+// unquoteJSON reads a JSON string that is known to be valid and stands at off.
+func unquoteJSON(raw string, off int) (string, *jsonError) {
 	s := raw[1 : len(raw)-1]
 	if strings.IndexByte(s, '\\') < 0 {
 		return s, nil

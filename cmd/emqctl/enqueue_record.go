@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/echomq/emqctl/internal/embedded"
+	"github.com/echomq/emqctl/internal/escape"
 	"github.com/echomq/emqctl/internal/slot"
 )
 
@@ -116,8 +117,8 @@ func (r *enqueueRecord) viaWord() string {
 }
 
 func (r *enqueueRecord) appendJSON(dst []byte) []byte {
-	dst = appendField(dst, `{"queue":`, r.queue, isPlain(r.queue))
-	dst = appendNullable(dst, `,"id":`, r.id, !r.lost(), isPlain(r.id))
+	dst = appendField(dst, `{"queue":`, r.queue, escape.IsPlain(r.queue))
+	dst = appendNullable(dst, `,"id":`, r.id, !r.lost(), escape.IsPlain(r.id))
 	dst = append(dst, `,"verb":"`...)
 	dst = append(dst, r.verb...)
 	dst = append(dst, `","status":"`...)
@@ -132,7 +133,7 @@ func (r *enqueueRecord) appendJSON(dst []byte) []byte {
 	default:
 		dst = append(dst, `,"executed":false`...)
 	}
-	dst = appendNullable(dst, `,"engine":`, r.engine, r.engine != "", isPlain(r.engine))
+	dst = appendNullable(dst, `,"engine":`, r.engine, r.engine != "", escape.IsPlain(r.engine))
 	dst = append(dst, `,"via":"`...)
 	dst = append(dst, r.viaWord()...)
 	dst = append(dst, '"')

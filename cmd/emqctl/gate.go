@@ -10,6 +10,7 @@ import (
 	"github.com/echomq/emqctl/internal/brandedid"
 	"github.com/echomq/emqctl/internal/decode"
 	"github.com/echomq/emqctl/internal/embedded"
+	"github.com/echomq/emqctl/internal/escape"
 	"github.com/echomq/emqctl/internal/executor"
 	"github.com/echomq/emqctl/internal/scripts"
 )
@@ -52,7 +53,7 @@ Columns of -o tsv: ` + gateColumns,
 }
 
 func runGate(ctx context.Context, e *env, opts gateOptions) error {
-	r, err := loadScripts()
+	r, err := loadScripts("")
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ const hostRaises = "job_key requires a valid branded id"
 func (r *gateRecord) contract() any { return gateContract{} }
 
 func (r *gateRecord) appendJSON(dst []byte) []byte {
-	plain := isPlain(r.item.text)
+	plain := escape.IsPlain(r.item.text)
 	dst = appendNullable(dst, `{"id":`, r.item.text, !r.lost(), plain)
 	if r.item.bad != nil {
 		dst = append(dst, `,"ok":false,"prefix":null,"host":null,"script":null,"native":null,"transition":null,"engine":"`+embedded.Engine+`","notes":[],"error":`...)

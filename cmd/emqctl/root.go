@@ -63,8 +63,11 @@ func newRootCmd(e *env) *cobra.Command {
 		newMintIDCmd(e),
 		newIDRangeCmd(e),
 		newSlotCmd(e),
+		newTraceCmd(e),
+		newLintCmd(e),
 		newEnqueueCmd(e),
 		newGateCmd(e),
+		newFenceCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)

@@ -70,15 +70,5 @@ func age(t, now time.Time) string {
 	return "now"
 }
 
-// clean is s, or s escaped where a terminal would do anything but show it.
-func clean(s string) string {
-	for _, r := range s {
-		if r == utf8.RuneError || !strconv.IsPrint(r) {
-			return escape.String(s)
-		}
-	}
-	return s
-}
-
 // textBytes shows foreign bytes in a message, without quotes.
 func textBytes(s string) string { return escape.String(s) }
