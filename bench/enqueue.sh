@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Times a bulk load beside valkey-cli: the same 300,000 jobs, as prebuilt
+# EVALSHA commands through `valkey-cli --pipe`, and as ndjson through `emqctl
+# enqueue --ndjson -o json`, which writes a record a job; five interleaved
+# pairs on a Valkey of its own, medians, and their ratio.
+#
+#   bench/enqueue.sh [JOBS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+n=${1:-300000}
+port=${PORT:-7391}
+dir=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
+
+go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
+"$dir/emqctl" mint-id -n "$n" --node 3 |
+	awk '{ printf "{\"id\":\"%s\",\"payload\":\"{\\\"symbol\\\":\\\"EMQ\\\",\\\"n\\\":%d}\"}\n", $1, NR }' >"$dir/jobs"
+"$dir/emqctl" enqueue quotes --ndjson --print resp <"$dir/jobs" >"$dir/resp"
+
+valkey-server --port "$port" --bind 127.0.0.1 --dir "$dir" --save '' --appendonly no >/dev/null &
+server=$!
+until valkey-cli -p "$port" ping >/dev/null 2>&1; do sleep 0.1; done
+
+used() { valkey-cli -p "$port" info cpu | tr -d '\r' | awk -F: '/^used_cpu_(sys|user):/ { s += $2 } END { print s }'; }
+# timed NAME COMMAND...: its time, and the server's CPU time, in seconds
+timed() {
+	local name=$1 from to before
+	shift
+	valkey-cli -p "$port" flushall >/dev/null
+	valkey-cli -p "$port" script load "$(cat scripts/enqueue.lua)" >/dev/null
+	before=$(used)
+	from=$(date +%s%N)
+	"$@"
+	to=$(date +%s%N)
+	awk -v ns=$((to - from)) 'BEGIN { printf "%.3f\n", ns / 1e9 }' >>"$dir/$name"
+	awk -v a="$(used)" -v b="$before" 'BEGIN { printf "%.2f\n", a - b }' >>"$dir/$name.server"
+	[ "$(valkey-cli -p "$port" zcard 'emq:{quotes}:pending')" = "$n" ] || { echo "$name lost jobs" >&2; exit 1; }
+}
+pipe() { valkey-cli -p "$port" --pipe <"$dir/resp" >/dev/null; }
+ours() { "$dir/emqctl" enqueue quotes --ndjson -o json --url "127.0.0.1:$port" <"$dir/jobs" >"$dir/records"; }
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+for ((r = 0; r < 5; r++)); do
+	timed pipe pipe
+	timed ours ours
+done
+a=$(median "$dir/pipe") b=$(median "$dir/ours")
+echo "$n jobs, medians of five pairs, in seconds, with the server's CPU time"
+echo "  valkey-cli --pipe         $a  $(median "$dir/pipe.server")"
+echo "  emqctl enqueue --ndjson   $b  $(median "$dir/ours.server")"
+awk -v a="$a" -v b="$b" 'BEGIN { printf "  ratio                     %.2f\n", b / a }'
