@@ -40,8 +40,8 @@ type enqueueContract struct {
 	Fence       *fenceContract `json:"fence"`
 	Error       *problem       `json:"error"`
 	Notes       []note         `json:"notes"`
-	Store       []heldContract `json:"store"`
-	Observed    []ranContract  `json:"observed"`
+	Store       []heldContract `json:"store" null:"when live"`
+	Observed    []ranContract  `json:"observed" null:"when live"`
 }
 
 // textOrBase64 is an element of bytes: one of its fields is there.
