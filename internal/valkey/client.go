@@ -185,10 +185,10 @@ func (c *Client) node(addr string) *node {
 
 // reads are the commands that [Client.Do] and [Client.DoOn] send.
 var reads = strings.Fields(`
-	GET EXISTS TYPE TTL PTTL STRLEN HGET HMGET HGETALL HLEN HSCAN HSTRLEN HEXISTS
-	ZCARD ZCOUNT ZRANGE ZSCORE ZMSCORE ZSCAN LLEN LRANGE LINDEX SCARD SMEMBERS
-	SISMEMBER SSCAN XLEN XRANGE XINFO SCAN DBSIZE TIME INFO PING MEMORY OBJECT
-	COMMAND CLUSTER ACL`)
+	GET GETRANGE EXISTS TYPE TTL PTTL STRLEN HGET HMGET HGETALL HLEN HSCAN HSTRLEN
+	HEXISTS ZCARD ZCOUNT ZRANGE ZSCORE ZMSCORE ZSCAN LLEN LRANGE LINDEX LPOS SCARD
+	SMEMBERS SISMEMBER SSCAN XLEN XRANGE XREVRANGE XINFO SCAN DBSIZE TIME INFO PING
+	MEMORY OBJECT COMMAND CLUSTER ACL SCRIPT MODULE CONFIG`)
 
 // readWords are the second words of those commands that may also write.
 var readWords = map[string][]string{
@@ -198,6 +198,9 @@ var readWords = map[string][]string{
 	"CLUSTER": {"SHARDS", "SLOTS", "INFO", "NODES", "KEYSLOT", "COUNTKEYSINSLOT", "GETKEYSINSLOT", "MYID"},
 	"ACL":     {"WHOAMI", "DRYRUN"},
 	"XINFO":   {"STREAM", "GROUPS", "CONSUMERS"},
+	"SCRIPT":  {"EXISTS"},
+	"MODULE":  {"LIST"},
+	"CONFIG":  {"GET"},
 }
 
 func isRead(args []string) bool {
@@ -227,10 +230,57 @@ func (c *Client) DoOn(ctx context.Context, addr string, args ...string) (any, er
 }
 
 func (c *Client) do(ctx context.Context, r *request) (any, error) {
-	if !isRead(r.args) {
-		panic(fmt.Sprintf("valkey: %q is not among the commands that only read", r.args))
-	}
+	mustRead(r.args)
 	return c.one(ctx, r)
+}
+
+func mustRead(args []string) {
+	if !isRead(args) {
+		panic(fmt.Sprintf("valkey: %q is not among the commands that only read", args))
+	}
+}
+
+// Read is a command that reads, of those that [Client.Do] sends.
+type Read struct {
+	Key  string // its owner gets the command; any node when empty
+	Addr string // this node and no other, which follows no redirection; empty to go by Key
+	Args []string
+}
+
+// Answer is what came of a [Read].
+type Answer struct {
+	Reply any    // as of [Client.Do]
+	Err   error  // an [*Error], or nil
+	Addr  string // the node that answered, or was to
+}
+
+// DoAll is Do or DoOn of many commands. Those of one node are sent in one go
+// and in order; between nodes there is no order. Each has its own answer.
+func (c *Client) DoAll(ctx context.Context, reads []Read) []Answer {
+	if len(reads) == 0 {
+		return nil
+	}
+	requests := make([]*request, len(reads))
+	for i, read := range reads {
+		mustRead(read.Args)
+		r := &request{args: read.Args, slot: -1, addr: read.Addr}
+		if read.Key != "" {
+			r.slot, r.keys = int(slot.Of(read.Key)), []string{read.Key}
+		}
+		requests[i] = r
+	}
+	c.roundtrip(ctx, requests)
+	answers := make([]Answer, len(reads))
+	for i, r := range requests {
+		answers[i] = Answer{Reply: r.answer.reply, Addr: r.at}
+		switch {
+		case r.answer.err != nil:
+			answers[i] = Answer{Err: r.answer.err, Addr: r.at}
+		case r.answer.text != "":
+			answers[i] = Answer{Err: c.serverError(r.at, r.answer.text, r.keys), Addr: r.at}
+		}
+	}
+	return answers
 }
 
 // one sends a command and makes an error of whatever is no reply.
