@@ -77,6 +77,26 @@ func noOperands(_ *cobra.Command, args []string) error {
 // connect dials the server. It is called once a command knows that it needs
 // one.
 func (e *env) connect(ctx context.Context, o connectionOptions) (*valkey.Client, error) {
+	v, err := e.connection(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := valkey.Open(ctx, v)
+	if err != nil {
+		return nil, asInterrupt(ctx, err)
+	}
+	return c, nil
+}
+
+// checkConnection refuses what cannot be meant, without dialing: a command
+// whose records tell of a server that is down is not begun with such flags.
+func (e *env) checkConnection(o connectionOptions) error {
+	_, err := e.connection(o)
+	return err
+}
+
+// connection puts together what flags and environment say of a server.
+func (e *env) connection(o connectionOptions) (valkey.Options, error) {
 	v := valkey.Options{
 		URL:     o.address(e),
 		Cluster: o.Cluster, User: o.User,
@@ -84,30 +104,26 @@ func (e *env) connect(ctx context.Context, o connectionOptions) (*valkey.Client,
 		DB: o.DB, Timeout: o.Timeout,
 	}
 	if v.URL == "" {
-		return nil, &usageError{msg: "no address given, want --url or " + envURL, hint: "as in --url localhost:6379"}
+		return v, &usageError{msg: "no address given, want --url or " + envURL, hint: "as in --url localhost:6379"}
 	}
 	if o.Timeout <= 0 {
-		return nil, &usageError{msg: "--timeout is " + o.Timeout.String() + ", want more than 0"}
+		return v, &usageError{msg: "--timeout is " + o.Timeout.String() + ", want more than 0"}
 	}
 	a, err := valkey.ParseAddress(v.URL)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	switch {
 	case o.PasswordFile != "":
 		if v.Password, err = readPassword(o.PasswordFile); err != nil {
-			return nil, err
+			return v, err
 		}
 	case a.Password == "" || o.URL == "":
 		// What stands on the command line goes before what stands in the
 		// environment.
 		v.Password = e.getenv(envPassword)
 	}
-	c, err := valkey.Open(ctx, v)
-	if err != nil {
-		return nil, asInterrupt(ctx, err)
-	}
-	return c, nil
+	return v, nil
 }
 
 // asInterrupt turns what a signal has caused into errInterrupted.

@@ -15,7 +15,10 @@ import (
 
 type decodeKeyOptions struct {
 	inputOptions
-	Keys []string
+	connectionOptions
+	Live    bool // --url was given
+	Payload int
+	Keys    []string
 }
 
 const keyColumns = "ok slot queue type kind id key"
@@ -35,23 +38,43 @@ a line. The exit code is 1 when one is malformed. --extract finds keys in text
 instead, and tells line and offset; to find none is no error. See help grammar
 for the types, and help output for formats.
 
+With --url, and then only, a server is asked what it holds under each key, by
+commands that read: TYPE, TTL and size; a row's fields, and which sets hold the
+job; the first and last members of a set with their ids and times; a lane's
+pause, ceiling and activity; the parts of an outbox's entries; and who owns the
+slot. EMQCTL_URL does not count here.
+
+  emqctl decode-key --url localhost:6379 'emq:{quotes}:job:JOB0KHTOWnGLuC'
+
+A key that is not there is an answer, code 0. A TYPE unlike the grammar's is the
+note store-type. What could not be asked is live.error, code 2, and the rest of
+the record stands.
+
 Columns of -o tsv: ` + keyColumns + `
 With --extract, line and offset follow.`,
 		Example: `  emqctl decode-key 'emq:{quotes}:job:JOB0KHTOWnGLuC'
   emqctl decode-key -o json '{emq}:version' 'emq:{quotes}:pending'
   emqctl decode-key 'emq:quotes:pending'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.Keys = args
+			opts.Keys, opts.Live = args, cmd.Flags().Changed("url")
+			if name := liveFlag(cmd); name != "" && !opts.Live {
+				return &usageError{msg: "--" + name + " is for --url, found none", hint: envURL + " does not count here"}
+			}
 			return runDecodeKey(cmd.Context(), e, opts)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	opts.flags(cmd)
+	opts.inputOptions.flags(cmd)
 	opts.extractFlag(cmd, "key of the protocol")
+	opts.connectionOptions.flags(cmd)
+	cmd.Flags().IntVar(&opts.Payload, "payload", 512, "with --url: how many `bytes` of a value are shown")
 	return cmd
 }
 
 func runDecodeKey(ctx context.Context, e *env, opts decodeKeyOptions) error {
+	if opts.Live {
+		return runDecodeKeyLive(ctx, e, opts)
+	}
 	newRecord := func() answerer { return &keyRecord{extracted: opts.Extract} }
 	return e.answerInput(ctx, opts.inputOptions, opts.Keys, newRecord, extractKeys)
 }
@@ -117,26 +140,27 @@ func (r *keyRecord) problem() *problem {
 }
 
 type keyContract struct {
-	Key          *string     `json:"key"`
-	KeyBase64    *string     `json:"key_base64,omitempty"`
-	OK           bool        `json:"ok"`
-	Space        *string     `json:"space"`
-	Queue        *string     `json:"queue"`
-	QueueBase64  *string     `json:"queue_base64,omitempty"`
-	Tag          *string     `json:"tag"`
-	TagBase64    *string     `json:"tag_base64,omitempty"`
-	Slot         *uint16     `json:"slot"`
-	Type         *string     `json:"type"`
-	Suffix       *string     `json:"suffix"`
-	SuffixBase64 *string     `json:"suffix_base64,omitempty"`
-	Name         *string     `json:"name"`
-	NameBase64   *string     `json:"name_base64,omitempty"`
-	Store        *string     `json:"store"`
-	Role         *string     `json:"role"`
-	Kind         *string     `json:"kind"`
-	ID           *idContract `json:"id"`
-	Notes        []note      `json:"notes"`
-	Error        *problem    `json:"error"`
+	Key          *string       `json:"key"`
+	KeyBase64    *string       `json:"key_base64,omitempty"`
+	OK           bool          `json:"ok"`
+	Space        *string       `json:"space"`
+	Queue        *string       `json:"queue"`
+	QueueBase64  *string       `json:"queue_base64,omitempty"`
+	Tag          *string       `json:"tag"`
+	TagBase64    *string       `json:"tag_base64,omitempty"`
+	Slot         *uint16       `json:"slot"`
+	Type         *string       `json:"type"`
+	Suffix       *string       `json:"suffix"`
+	SuffixBase64 *string       `json:"suffix_base64,omitempty"`
+	Name         *string       `json:"name"`
+	NameBase64   *string       `json:"name_base64,omitempty"`
+	Store        *string       `json:"store"`
+	Role         *string       `json:"role"`
+	Kind         *string       `json:"kind"`
+	ID           *idContract   `json:"id"`
+	Notes        []note        `json:"notes"`
+	Error        *problem      `json:"error"`
+	Live         *liveContract `json:"live"`
 	foundAtPos   `json:""`
 }
 
@@ -165,6 +189,12 @@ var keyStates = func() (t [decode.Reserve + 1]struct{ sound, malformed string })
 }()
 
 func (r *keyRecord) appendJSON(dst []byte) []byte {
+	dst = append(r.appendJSONBody(dst), `,"live":null`...)
+	return append(r.found().appendFound(dst), '}')
+}
+
+// appendJSONBody appends all fields up to error, without the closing brace.
+func (r *keyRecord) appendJSONBody(dst []byte) []byte {
 	k := &r.key
 	dst = appendNullable(dst, `{"key":`, r.item.text, !r.lost(), r.plain)
 	if r.ok() {
@@ -202,7 +232,7 @@ func (r *keyRecord) appendJSON(dst []byte) []byte {
 		dst = append(dst, `,"error":`...)
 		dst = appendProblem(dst, r.problem())
 	}
-	return append(r.found().appendFound(dst), '}')
+	return dst
 }
 
 // found lends the id record's way of telling where an item was found.
@@ -239,6 +269,13 @@ func (r *keyRecord) appendTSV(dst []byte) []byte {
 }
 
 func (r *keyRecord) appendText(p *page) {
+	r.appendTextBody(p)
+	p.notes(r.notes)
+	textFound(p, r.extracted, r.item)
+}
+
+// appendTextBody appends what the key itself tells.
+func (r *keyRecord) appendTextBody(p *page) {
 	p.divide()
 	k := &r.key
 	if bad := r.problem(); bad != nil {
@@ -284,6 +321,4 @@ func (r *keyRecord) appendText(p *page) {
 		p.label("host").ink(p.paint.good, "admitted").about("all 14 bytes of the id are sound").end()
 		textWire(p, r.id.item.text)
 	}
-	p.notes(r.notes)
-	textFound(p, r.extracted, r.item)
 }

@@ -24,6 +24,8 @@ var allowed = map[string][]string{
 	"internal/embedded":   {"internal/brandedid", "internal/executor", "internal/scripts", "scripts", "github.com/alicebob/miniredis/v2"},
 	"internal/trace":      {"internal/decode", "internal/scripts", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},
 	"internal/valkey":     {"internal/escape", "internal/executor", "internal/scripts", "internal/slot", "github.com/redis/rueidis"},
+	"internal/look":       {"internal/brandedid", "internal/decode", "internal/slot", "internal/valkey"},
+	"internal/doctor":     {"internal/scripts", "internal/trace", "internal/valkey"},
 	"internal/valkeytest": {"github.com/redis/rueidis"},
 	"internal/verbtest":   {"internal/decode", "internal/scripts", "internal/valkeytest", "scripts"},
 }

@@ -33,6 +33,16 @@ type answerer interface {
 	read(it item, now time.Time)
 }
 
+// batcher is an answerer that finds out together what it needs for many items:
+// it is shown some items, and then reads each of them in that order.
+type batcher interface {
+	answerer
+	prepare(items []item, now time.Time)
+}
+
+// batchLen is how many items a batcher is shown at a time.
+const batchLen = 128
+
 // inputOptions are the flags of a command that answers items.
 type inputOptions struct {
 	Null    bool // -0
@@ -133,6 +143,8 @@ type answering struct {
 type worker struct {
 	*answering
 	record answerer
+	batch  batcher // record, when it is one
+	items  []item  // waiting for it
 	render func(dst []byte) ([]byte, error)
 	dst    []byte
 	said   verdict
@@ -143,7 +155,9 @@ type worker struct {
 
 func (a *answering) newWorker() *worker {
 	r := a.newRecord()
-	return &worker{answering: a, record: r, render: a.env.rendering(r, a.end)}
+	w := &worker{answering: a, record: r, render: a.env.rendering(r, a.end)}
+	w.batch, _ = r.(batcher)
+	return w
 }
 
 // operands answers operands: they are items as they are, or lines of text for
@@ -183,6 +197,28 @@ func (w *worker) line(s string, n int64) {
 }
 
 func (w *worker) answer(it item) {
+	if w.batch == nil {
+		w.answerNow(it)
+		return
+	}
+	if w.items = append(w.items, it); len(w.items) == batchLen {
+		w.flush()
+	}
+}
+
+// flush answers the items that wait.
+func (w *worker) flush() {
+	if len(w.items) == 0 {
+		return
+	}
+	w.batch.prepare(w.items, w.now)
+	for _, it := range w.items {
+		w.answerNow(it)
+	}
+	w.items = w.items[:0]
+}
+
+func (w *worker) answerNow(it item) {
 	if len(it.text) > blockLen {
 		// Room for a huge item three times over, escaped, at once: growing step
 		// by step would leave several times as much behind.
@@ -218,6 +254,7 @@ type answered struct {
 
 // take returns what the worker has appended since the last take.
 func (w *worker) take(next []byte) answered {
+	w.flush()
 	out := answered{w.dst, w.said, w.count, w.err}
 	w.dst, w.said, w.count, w.err = next, 0, 0, nil
 	return out
