@@ -27,6 +27,7 @@
 // byte order of ids, and reads the row of each. Where every score is 0, as in
 // pending, dead and a lane, the bounds in time are bounds of ids, and the
 // server takes a BYLEX range. In active and schedule the scores are times of
-// another kind, so that all members are read, in chunks, and those of the
-// window are kept: as many as are wanted, in a heap.
+// another kind, so that all members are read, in chunks, and the first of the
+// window are kept, at most 50,000 of them in a heap; for more the set is read
+// again.
 package look

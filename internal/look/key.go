@@ -181,10 +181,11 @@ func (k *keyLook) content() {
 			k.Value = &Bytes{}
 		}
 	case "hash":
-		k.ask(k.size, "HLEN", k.name)
 		if k.key.Type == decode.Job && k.err == nil {
-			k.row()
+			k.fieldsOfRow()
+			k.sets()
 		} else {
+			k.ask(k.size, "HLEN", k.name)
 			k.ask(k.fields, "HSCAN", k.name, "0", "COUNT", n(sampled))
 		}
 	case "list":
@@ -227,8 +228,9 @@ var smallFields = []string{
 
 var largeFields = []string{decode.FieldPayload, decode.FieldLastError, decode.FieldProgress}
 
-func (k *keyLook) row() {
+func (k *keyLook) fieldsOfRow() {
 	k.Row = &Row{}
+	k.ask(k.size, "HLEN", k.name)
 	k.small = map[string]string{}
 	k.ask(func(r any) {
 		for i, v := range list(r) {
@@ -240,6 +242,10 @@ func (k *keyLook) row() {
 	for i, length := range k.Row.lengths() {
 		k.ask(func(r any) { *length = number(r) }, "HSTRLEN", k.name, largeFields[i])
 	}
+}
+
+// sets asks which of the queue's sets hold the job.
+func (k *keyLook) sets() {
 	id := k.key.ID.String()
 	for _, t := range []decode.Type{decode.Pending, decode.Active, decode.Schedule, decode.Dead} {
 		k.inSet(t, decode.QueueKey(k.key.Queue, t.String()), id)
@@ -271,6 +277,10 @@ func (k *keyLook) values() {
 	if group := k.small[decode.FieldGroup]; group != "" {
 		k.inSet(decode.Lane, decode.QueueKey(k.key.Queue, "g:"+group+":pending"), k.key.ID.String())
 	}
+	k.largeFields()
+}
+
+func (k *keyLook) largeFields() {
 	for i, name := range largeFields {
 		length := *k.Row.lengths()[i]
 		if length > 0 && (k.l.Payload == 0 || length > max(maxFetch, int64(k.l.Payload))) {
