@@ -68,6 +68,7 @@ func newRootCmd(e *env) *cobra.Command {
 		newEnqueueCmd(e),
 		newGateCmd(e),
 		newFenceCmd(e),
+		newDoctorCmd(e),
 		newBrowseCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),

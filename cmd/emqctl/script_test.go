@@ -73,7 +73,13 @@ func cmdShell(ts *testscript.TestScript, neg bool, args []string) {
 func TestExamples(t *testing.T) {
 	t.Chdir("../..") // examples name files of the repository
 	ran := 0
-	live := sync.OnceValue(func() string { return valkeytest.Start(t).Addr })
+	live := sync.OnceValue(func() string {
+		s := valkeytest.Start(t)
+		c := s.Client() // with a job, for the examples that show some
+		valkeytest.Do(c, "HSET", "emq:{quotes}:job:JOB0KHTOWnGLuC", "state", "pending", "attempts", "0", "payload", "x")
+		valkeytest.Do(c, "ZADD", "emq:{quotes}:pending", "0", "JOB0KHTOWnGLuC")
+		return s.Addr
+	})
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {

@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"slices"
+
 	"github.com/echomq/emqctl/internal/scripts"
 )
 
@@ -59,6 +61,10 @@ type Step struct {
 	literal []string // the operands, "" when not known byte for byte
 	spec    *scripts.Command
 }
+
+// Operands returns what follows the command, one string an argument: "" for
+// what is not known byte for byte.
+func (s *Step) Operands() []string { return slices.Clone(s.literal) }
 
 // DerivedKey is one pattern of derived keys, and what they are made from.
 type DerivedKey struct {
