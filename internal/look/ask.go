@@ -23,6 +23,8 @@ type Looker struct {
 	// Payload is how many bytes of a value are kept.
 	Payload int
 
+	held int // in place of maxHeld, for tests
+
 	once   sync.Once
 	client Client
 	err    error

@@ -122,14 +122,18 @@ func (l *Looker) byLex(ctx context.Context, w Window, each func([]member) error)
 	}
 }
 
-// held is how many members a walk through a set of times holds.
-const held = 50_000
+// maxHeld is how many members a walk through a set of times holds.
+const maxHeld = 50_000
 
 // byScan reads all members and keeps the first ones of the window; when there
 // are more than it may hold it reads them all again for the next ones.
 func (l *Looker) byScan(ctx context.Context, w Window, each func([]member) error) error {
 	from, to := w.Lowest.String(), w.Highest.String()
 	inside := func(name string) bool { return !w.Bounded || from <= name && name <= to }
+	held := maxHeld
+	if l.held > 0 {
+		held = l.held
+	}
 	for left, last := w.Count, ""; ; {
 		keep := &first{limit: held, newest: w.Newest, seen: map[string]bool{}}
 		if w.Count > 0 {
