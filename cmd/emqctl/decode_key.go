@@ -51,7 +51,7 @@ note store-type. What could not be asked is live.error, code 2, and the rest of
 the record stands.
 
 Columns of -o tsv: ` + keyColumns + `
-With --extract, line and offset follow.`,
+With --extract, line and offset follow; with --url, TYPE, size and TTL in ms.`,
 		Example: `  emqctl decode-key 'emq:{quotes}:job:JOB0KHTOWnGLuC'
   emqctl decode-key -o json '{emq}:version' 'emq:{quotes}:pending'
   emqctl decode-key 'emq:quotes:pending'`,

@@ -130,6 +130,25 @@ func (r *liveKeyRecord) appendJSON(dst []byte) []byte {
 	return append(r.found().appendFound(dst), '}')
 }
 
+// appendTSV appends the columns TYPE, size and TTL to those of the key; TYPE
+// is none for a key that is not there.
+func (r *liveKeyRecord) appendTSV(dst []byte) []byte {
+	dst = append(r.keyRecord.appendTSV(dst), '\t')
+	if r.live == nil || !r.live.Asked {
+		return append(dst, "-\t-\t-"...)
+	}
+	dst = appendCell(dst, r.live.Type, false)
+	for _, n := range []int64{r.live.Size, r.live.TTL} {
+		dst = append(dst, '\t')
+		if n < 0 {
+			dst = append(dst, '-')
+		} else {
+			dst = strconv.AppendInt(dst, n, 10)
+		}
+	}
+	return dst
+}
+
 func (r *liveKeyRecord) appendText(p *page) {
 	r.appendTextBody(p)
 	if r.live != nil {

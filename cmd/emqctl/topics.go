@@ -108,7 +108,7 @@ first wrong byte:
 		fmt.Fprintf(&b, "  %-12s %s\n", k.Kind, k.About)
 	}
 	b.WriteString("\nA sound key may carry notes:\n\n")
-	for _, k := range decode.NoteKinds() {
+	for _, k := range append(decode.NoteKinds(), decode.KindInfo{Kind: noteStoreType, About: "with --url: a TYPE that is not the grammar's"}) {
 		fmt.Fprintf(&b, "  %-18s %s\n", k.Kind, k.About)
 	}
 	return b.String()
