@@ -586,7 +586,7 @@ func TestBrowse(t *testing.T) {
 	c := s.Client()
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	var ids []string
-	const total = 450 // some chunks
+	const total = 1100 // some chunks
 	for i := range total {
 		id, err := brandedid.New("JOB", uint64(from.Add(time.Duration(i)*time.Second).UnixMilli()-brandedid.EpochMilli)<<22)
 		if err != nil {
@@ -627,7 +627,7 @@ func TestBrowse(t *testing.T) {
 			args string
 			want []string
 		}{
-			{"-n 0", ids}, {"-n 0 --newest", newest}, {"", ids[:20]}, {"--newest -n 250", newest[:250]}, {"-n 200", ids[:200]}, {"-n 201", ids[:201]},
+			{"-n 0", ids}, {"-n 0 --newest", newest}, {"", ids[:20]}, {"--newest -n 250", newest[:250]}, {"-n 500", ids[:500]}, {"-n 501", ids[:501]},
 			{"-n 0 --from " + second(100) + " --to " + second(109), ids[100:110]},
 			{"-n 3 --newest --from " + second(100) + " --to " + second(109), newest[total-110 : total-107]},
 			{"--to " + second(2), ids[:3]}, {"--from " + second(total-2), ids[total-2:]}, {"--from " + second(total), nil},

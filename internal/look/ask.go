@@ -49,7 +49,7 @@ type ask struct {
 }
 
 const (
-	maxReplies = 1000    // commands sent in one go
+	maxReplies = 2500    // commands sent in one go
 	maxWeight  = 8 << 20 // bytes of replies that are wanted in one go
 )
 

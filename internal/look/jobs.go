@@ -33,7 +33,7 @@ type Job struct {
 }
 
 // chunk is how many members are read at a time.
-const chunk = 200
+const chunk = 500
 
 // lexicographic reports whether every score of a set is 0, so that a BYLEX
 // range is one in mint order.

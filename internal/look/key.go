@@ -281,19 +281,26 @@ func (k *keyLook) values() {
 }
 
 func (k *keyLook) largeFields() {
+	args, weight := []string{"HMGET", k.name}, int64(0)
 	for i, name := range largeFields {
 		length := *k.Row.lengths()[i]
 		if length > 0 && (k.l.Payload == 0 || length > max(maxFetch, int64(k.l.Payload))) {
 			k.small[name] = "" // it is there, and nothing of it is wanted
 			continue
 		}
-		k.ask(func(r any) {
-			if s, ok := r.(string); ok {
-				k.small[name] = clip(s, k.l.Payload)
-			}
-		}, "HGET", k.name, name)
-		k.asks[len(k.asks)-1].weight += length
+		args, weight = append(args, name), weight+length
 	}
+	if len(args) == 2 || k.Size == 0 {
+		return
+	}
+	k.ask(func(r any) {
+		for i, v := range list(r) {
+			if s, ok := v.(string); ok {
+				k.small[args[2+i]] = clip(s, k.l.Payload)
+			}
+		}
+	}, args...)
+	k.asks[len(k.asks)-1].weight += weight
 }
 
 // finish sorts out what came in, with or without an error.
