@@ -24,7 +24,8 @@ type liveContract struct {
 	SlotAgrees  *bool             `json:"slot_agrees"` // CLUSTER KEYSLOT says the same; null outside a cluster
 	Value       *valueContract    `json:"value"`
 	Row         *rowContract      `json:"row"`
-	Sets        []setContract     `json:"sets"` // the sets that hold a row's job; null for what is no row
+	Sets        []setContract     `json:"sets"`  // the sets that hold a row's job; null for what is no row
+	Blind       []blindContract   `json:"blind"` // sets that could not be asked, as they are of another type
 	Lane        *laneContract     `json:"lane"`
 	First       []elementContract `json:"first"`
 	Last        []elementContract `json:"last"` // what First does not have
@@ -76,6 +77,12 @@ type setContract struct {
 	Score   scoreJSON `json:"score"`
 	Time    *string   `json:"time"`
 	Meaning *string   `json:"meaning"` // what Time is
+}
+
+type blindContract struct {
+	Key       *shownText `json:"key"`
+	KeyBase64 *string    `json:"key_base64,omitempty"`
+	Error     *problem   `json:"error"`
 }
 
 type laneContract struct {
@@ -231,7 +238,10 @@ func newLiveContract(k *look.Key, t decode.Type, now time.Time) *liveContract {
 		c.Value = &v
 	}
 	if k.Row != nil {
-		c.Row, c.Sets = newRowContract(k.Row), []setContract{}
+		c.Row = newRowContract(k.Row)
+		if k.Err == nil {
+			c.Sets = []setContract{}
+		}
 		for _, s := range k.Sets {
 			sc := setContract{Set: s.Type.String(), Score: scoreJSON(s.Score)}
 			if at, meaning, ok := scoreTime(s.Type, s.Score); ok {
@@ -239,6 +249,12 @@ func newLiveContract(k *look.Key, t decode.Type, now time.Time) *liveContract {
 				sc.Time, sc.Meaning = &text, &meaning
 			}
 			c.Sets = append(c.Sets, sc)
+		}
+		c.Blind = []blindContract{}
+		for _, b := range k.Blind {
+			bc := blindContract{Error: problemOf(b.Err)}
+			bc.Key, bc.KeyBase64 = foreignPair(b.Key, true)
+			c.Blind = append(c.Blind, bc)
 		}
 	}
 	c.First, c.Last = newElements(k, k.First, t, now), newElements(k, k.Last, t, now)
@@ -470,7 +486,10 @@ func textSets(p *page, k *look.Key, now time.Time) {
 		textScore(p, s.Type, s.Score, now)
 		p.end()
 	}
-	if len(k.Sets) == 0 && k.Err == nil {
+	for _, b := range k.Blind {
+		p.label("in").ink(p.paint.note, "not known").str(" of ").bytes(p.paint.main, b.Key).str(": it is no set").end()
+	}
+	if len(k.Sets) == 0 && len(k.Blind) == 0 && k.Err == nil {
 		p.label("in").str("no set")
 		if k.Row.State == "awaiting_children" {
 			p.about("as a parent that awaits its children")

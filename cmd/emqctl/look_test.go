@@ -104,9 +104,9 @@ func TestDecodeKeyLive(t *testing.T) {
 		want  string // path=value, divided by blanks
 		texts []string
 	}{
-		{"emq:{q}:job:JOB0KHTOWnGLuC", "live.exists=true live.type=hash live.size=8 live.ttl_ms=<nil> live.row.state=active live.row.attempts=3 live.row.payload.text=<nil> live.row.payload.text_base64=extbMkoA/30= live.row.payload.bytes=8 live.row.group=PRT0KHTOWnGLuC live.row.stalled=1 live.row.other_fields=1 live.sets.0.set=active live.sets.0.time=2026-01-27T15:12:07.641Z live.sets.1.set=lane",
+		{"emq:{q}:job:JOB0KHTOWnGLuC", "live.exists=true live.type=hash live.size=8 live.ttl_ms=<nil> live.row.state=active live.row.attempts=3 live.row.payload.text=<nil> live.row.payload.text_base64=extbMkoA/30= live.row.payload.bytes=8 live.row.group=PRT0KHTOWnGLuC live.row.stalled=1 live.row.other_fields=1 live.sets.0.set=active live.sets.0.time=2026-01-27T15:12:07.641Z live.sets.1.set=lane live.blind.0.key=emq:{q}:dead live.blind.0.error.kind=server",
 			[]string{`payload    {\x1b[2J\x00\xff}`, "in         active  lease deadline 2026-01-27T15:12:07.641Z", "in         lane  score 0", "attempts   3  the fencing token"}},
-		{"emq:{q}:job:JOB0KHTOWnGLuD", "live.row.state=awaiting_children live.row.parent=JOB0KHTOWnGLuC live.row.parent_queue=up live.row.parent_policy=id live.row.faults=[]", []string{"in         no set  as a parent that awaits its children", "its failure policy is id"}},
+		{"emq:{q}:job:JOB0KHTOWnGLuD", "live.row.state=awaiting_children live.row.parent=JOB0KHTOWnGLuC live.row.parent_queue=up live.row.parent_policy=id live.row.faults=[]", []string{"in         not known of emq:{q}:dead: it is no set", "its failure policy is id"}},
 		{"emq:{q}:job:JOB0KHTOWnGLuE", "live.row.payload=<nil> live.row.faults.0.field=attempts live.row.faults.1.field=payload", []string{"fault      payload: the row has no payload"}},
 		{"emq:{q}:job:JOB0KHTOWnGLuF", "live.exists=false live.type=<nil> live.row=<nil> live.size=<nil>", []string{"live       no such key"}},
 		{"emq:{q}:job:JOB0KHTOWnGLuC:logs", "live.size=4 live.first.0.text=one live.last.0.text=four", []string{"list, 4 elements", "last       four"}},
@@ -150,6 +150,27 @@ func TestDecodeKeyLive(t *testing.T) {
 		}
 		if i := strings.IndexFunc(text.String()+out, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 }); i >= 0 {
 			t.Errorf("%s: an unprintable byte in %q", test.key, text.String()+out)
+		}
+	}
+
+	// A job that no set holds, once all of them can be asked; and a user who may
+	// not ask one of them is told which.
+	must(t, c, "DEL emq:{q}:dead", "ACL SETUSER part on >pw %R~emq:{q}:job:* %R~emq:{q}:pending +@all -@write")
+	var text bytes.Buffer
+	if run([]string{"decode-key", "--url", s.Addr, "emq:{q}:job:JOB0KHTOWnGLuD"}, nil, &text, io.Discard, nil); !strings.Contains(text.String(), "in         no set  as a parent that awaits its children") {
+		t.Errorf("no word of no set in\n%s", text.String())
+	}
+	if records, out, _, code := liveRun(t, []string{"EMQCTL_PASSWORD=pw"}, "decode-key", "--url", s.Addr, "--user", "part", "emq:{q}:job:JOB0KHTOWnGLuD"); code != codeFailed || at(records[0], "live.row.state") != "awaiting_children" || at(records[0], "live.row.payload.text") != "y" || at(records[0], "live.sets") != nil || !strings.Contains(out, "the user may not touch the key \\\"emq:{q}:active\\\"") {
+		t.Errorf("code %d, %s", code, out)
+	}
+	if records, out, _, code := liveRun(t, []string{"EMQCTL_PASSWORD=pw"}, "decode-key", "--url", s.Addr, "--user", "part", "emq:{q}:job:JOB0KHTOWnGLuC"); code != codeFailed || at(records[0], "live.row.last_error.text") != "boom" {
+		t.Errorf("code %d, %s", code, out)
+	}
+	// What only tells something whole is not told in part.
+	must(t, c, "SET emq:{q}:dead wrong", "ACL SETUSER less on >pw ~* +@all -@write -hstrlen -lpos")
+	for _, key := range []string{"emq:{q}:job:JOB0KHTOWnGLuC", "emq:{q}:g:PRT0KHTOWnGLuC:pending"} {
+		if records, out, _, code := liveRun(t, []string{"EMQCTL_PASSWORD=pw"}, "decode-key", "--url", s.Addr, "--user", "less", key); code != codeFailed || at(records[0], "live.row") != nil || at(records[0], "live.lane") != nil || at(records[0], "live.exists") != true {
+			t.Errorf("code %d, %s", code, out)
 		}
 	}
 

@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/echomq/emqctl/internal/valkey"
@@ -137,6 +138,11 @@ func (l *Looker) deny(option string) {
 func isDenied(err error) bool {
 	var v *valkey.Error
 	return errors.As(err, &v) && (v.Kind == valkey.KindPermission || v.Kind == valkey.KindServer)
+}
+
+func isWrongType(err error) bool {
+	var v *valkey.Error
+	return errors.As(err, &v) && v.Kind == valkey.KindServer && strings.Contains(v.Msg, "WRONGTYPE")
 }
 
 // isBroken tells a server that did not answer from one that answered with an

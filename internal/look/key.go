@@ -29,6 +29,7 @@ type Key struct {
 	Value *Bytes    // of a string
 	Row   *Row      // of a job's row
 	Sets  []InSet   // of a job's row: what holds the job
+	Blind []Blind   // sets that could not be asked, as they are of another type
 	First []Element // of a set, a list, a stream, a hash that is no row
 	Last  []Element // the last ones that are not in First
 	Lane  *Lane     // of a lane
@@ -59,6 +60,12 @@ type InSet struct {
 	Type  decode.Type // pending, active, schedule, dead or lane
 	Key   string
 	Score float64
+}
+
+// Blind is a set that could not be asked.
+type Blind struct {
+	Key string
+	Err error
 }
 
 // Element is a member of a set, an element of a list, a field of a hash or
@@ -104,7 +111,7 @@ func (l *Looker) Keys(ctx context.Context, keys []string) []Key {
 	for _, round := range []func(*keyLook){(*keyLook).basics, (*keyLook).content, (*keyLook).values} {
 		var asks []ask
 		for _, k := range lookers {
-			if k.Err == nil {
+			if k.Err == nil || k.Asked && !isBroken(k.Err) {
 				k.asks = asks
 				round(k)
 				asks = k.asks
@@ -132,11 +139,19 @@ type keyLook struct {
 	err  error // of the grammar
 	asks []ask
 
-	small map[string]string // the fields of a row, so far
+	small     map[string]string // the fields of a row, so far
+	want, got int               // replies without which there is no Row, or no Lane
 }
 
 func (k *keyLook) ask(got func(any), args ...string) {
-	k.asks = append(k.asks, ask{key: k.name, args: args, weight: 256, got: got, failed: k.fail})
+	// The key that an error names: all of them share a slot.
+	k.asks = append(k.asks, ask{key: args[1], args: args, weight: 256, got: got, failed: k.fail})
+}
+
+// whole is ask for one of the replies that only tell something together.
+func (k *keyLook) whole(got func(any), args ...string) {
+	k.want++
+	k.ask(func(r any) { k.got++; got(r) }, args...)
 }
 
 func (k *keyLook) fail(err error) {
@@ -232,7 +247,7 @@ func (k *keyLook) fieldsOfRow() {
 	k.Row = &Row{}
 	k.ask(k.size, "HLEN", k.name)
 	k.small = map[string]string{}
-	k.ask(func(r any) {
+	k.whole(func(r any) {
 		for i, v := range list(r) {
 			if s, ok := v.(string); ok {
 				k.small[smallFields[i]] = s
@@ -240,7 +255,7 @@ func (k *keyLook) fieldsOfRow() {
 		}
 	}, append([]string{"HMGET", k.name}, smallFields...)...)
 	for i, length := range k.Row.lengths() {
-		k.ask(func(r any) { *length = number(r) }, "HSTRLEN", k.name, largeFields[i])
+		k.whole(func(r any) { *length = number(r) }, "HSTRLEN", k.name, largeFields[i])
 	}
 }
 
@@ -261,10 +276,12 @@ func (k *keyLook) inSet(t decode.Type, key, id string) {
 			k.Sets = append(k.Sets, InSet{t, key, score})
 		}
 	}, "ZSCORE", key, id)
-	// A key of the same queue that has another type, or may not be read, says
-	// nothing of this one.
+	// A key of the same queue that has another type is no reason to say less of
+	// this one.
 	k.asks[len(k.asks)-1].failed = func(err error) {
-		if isBroken(err) {
+		if isWrongType(err) {
+			k.Blind = append(k.Blind, Blind{key, err})
+		} else {
 			k.fail(err)
 		}
 	}
@@ -293,7 +310,7 @@ func (k *keyLook) largeFields() {
 	if len(args) == 2 || k.Size == 0 {
 		return
 	}
-	k.ask(func(r any) {
+	k.whole(func(r any) {
 		for i, v := range list(r) {
 			if s, ok := v.(string); ok {
 				k.small[args[2+i]] = clip(s, k.l.Payload)
@@ -305,6 +322,9 @@ func (k *keyLook) largeFields() {
 
 // finish sorts out what came in, with or without an error.
 func (k *keyLook) finish() {
+	if k.got < k.want {
+		k.Row, k.Lane = nil, nil // a part of it would say what is not so
+	}
 	if k.Row != nil {
 		k.Row.Row, k.Row.Fields = decode.ReadRow(k.small), max(k.Size, 0)
 	}
@@ -410,9 +430,9 @@ func (k *keyLook) entries(items []any) []Element {
 func (k *keyLook) lane() {
 	queue, group := k.key.Queue, k.key.Name
 	k.Lane = &Lane{}
-	k.ask(func(r any) { k.Lane.Paused = number(r) == 1 }, "SISMEMBER", decode.QueueKey(queue, "paused"), group)
-	k.ask(func(r any) { k.Lane.Limit = text(r) }, "HGET", decode.QueueKey(queue, "glimit"), group)
-	k.ask(func(r any) { k.Lane.Active = text(r) }, "HGET", decode.QueueKey(queue, "gactive"), group)
-	k.ask(func(r any) { k.Lane.Weight = text(r) }, "HGET", decode.QueueKey(queue, "gweight"), group)
-	k.ask(func(r any) { _, k.Lane.InRing = r.(int64) }, "LPOS", decode.QueueKey(queue, "ring"), group)
+	k.whole(func(r any) { k.Lane.Paused = number(r) == 1 }, "SISMEMBER", decode.QueueKey(queue, "paused"), group)
+	k.whole(func(r any) { k.Lane.Limit = text(r) }, "HGET", decode.QueueKey(queue, "glimit"), group)
+	k.whole(func(r any) { k.Lane.Active = text(r) }, "HGET", decode.QueueKey(queue, "gactive"), group)
+	k.whole(func(r any) { k.Lane.Weight = text(r) }, "HGET", decode.QueueKey(queue, "gweight"), group)
+	k.whole(func(r any) { _, k.Lane.InRing = r.(int64) }, "LPOS", decode.QueueKey(queue, "ring"), group)
 }
