@@ -197,7 +197,7 @@ type browseContract struct {
 	GroupBase64  *string      `json:"group_base64,omitempty"`
 	Member       *shownText   `json:"member"`
 	MemberBase64 *string      `json:"member_base64,omitempty"`
-	Score        scoreJSON    `json:"score"`
+	Score        scoreJSON    `json:"score" null:"when infinite"`
 	Time         *string      `json:"time"` // the score, where that is one
 	Meaning      *string      `json:"meaning"`
 	ID           *idContract  `json:"id"` // null for a member that is no branded id

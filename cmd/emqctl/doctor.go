@@ -139,9 +139,9 @@ type checkContract struct {
 	Node    *string         `json:"node"` // null for what is not of one node
 	Detail  string          `json:"detail"`
 	Advice  *string         `json:"advice"`
-	Scripts []doctor.Script `json:"scripts"` // of the check scripts
-	Verbs   []doctor.Right  `json:"verbs"`   // of the check rights
-	Error   *problem        `json:"error"`   // the node did not answer
+	Scripts []doctor.Script `json:"scripts" null:"but of the check scripts"` // of the check scripts
+	Verbs   []doctor.Right  `json:"verbs" null:"but of the check rights"`    // of the check rights
+	Error   *problem        `json:"error"`                                   // the node did not answer
 }
 
 func (r *checkRecord) verdict() (v verdict) {

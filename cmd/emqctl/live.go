@@ -24,11 +24,11 @@ type liveContract struct {
 	SlotAgrees  *bool             `json:"slot_agrees"` // CLUSTER KEYSLOT says the same; null outside a cluster
 	Value       *valueContract    `json:"value"`
 	Row         *rowContract      `json:"row"`
-	Sets        []setContract     `json:"sets"`  // the sets that hold a row's job; null for what is no row
-	Blind       []blindContract   `json:"blind"` // sets that could not be asked, as they are of another type
+	Sets        []setContract     `json:"sets" null:"for what is no row"`  // the sets that hold a row's job; null for what is no row
+	Blind       []blindContract   `json:"blind" null:"for what is no row"` // sets that could not be asked, as they are of another type
 	Lane        *laneContract     `json:"lane"`
-	First       []elementContract `json:"first"`
-	Last        []elementContract `json:"last"` // what First does not have
+	First       []elementContract `json:"first" null:"for a row, a string and no key"`
+	Last        []elementContract `json:"last" null:"as first"` // what First does not have
 	Sample      bool              `json:"sample"`
 	Error       *problem          `json:"error"`
 }
@@ -74,7 +74,7 @@ type faultContract struct {
 // setContract is a set that holds a job.
 type setContract struct {
 	Set     string    `json:"set"` // pending, active, schedule, dead or lane
-	Score   scoreJSON `json:"score"`
+	Score   scoreJSON `json:"score" null:"when infinite"`
 	Time    *string   `json:"time"`
 	Meaning *string   `json:"meaning"` // what Time is
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/echomq/emqctl/internal/brandedid"
 	"github.com/echomq/emqctl/internal/slot"
 	"github.com/echomq/emqctl/internal/valkeytest"
@@ -61,12 +63,24 @@ var everyType = []string{
 	"SET emq:{q}:wait stray",
 }
 
-// liveRun runs the program at the real time and reads its records.
+// liveRun runs the program at the real time, reads its records, and holds them
+// to their schema.
 func liveRun(t *testing.T, environ []string, args ...string) (records []map[string]any, out, errw string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
 	code = run(append(args, "-o", "json"), strings.NewReader(""), &o, &e, environ)
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + args[0] + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for line := range strings.Lines(o.String()) {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
 		var r map[string]any
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
