@@ -593,7 +593,7 @@ func TestLookCluster(t *testing.T) {
 			t.Errorf("%s: code %d, %s%s", queue, code, out, errw)
 		}
 	}
-	records, out, errw, code = liveRun(t, nil, append([]string{"doctor"}, url...)...)
+	_, out, errw, code = liveRun(t, nil, append([]string{"doctor"}, url...)...)
 	nodes := map[any]int{}
 	for _, r := range records {
 		if r["check"] == "memory" {
@@ -606,7 +606,7 @@ func TestLookCluster(t *testing.T) {
 
 	// A node that is down is said, and the others are looked at all the same.
 	cluster.Nodes[2].Kill()
-	records, out, errw, code = liveRun(t, nil, append([]string{"doctor"}, url...)...)
+	_, out, errw, code = liveRun(t, nil, append([]string{"doctor"}, url...)...)
 	if code != codeFailed || errw != "" || strings.Count(out, `"check":"memory"`) != 2 || !strings.Contains(out, `"check":"server","status":"unknown","node":"`+cluster.Nodes[2].Addr) {
 		t.Errorf("code %d, %s%s", code, out, errw)
 	}

@@ -131,5 +131,4 @@ func (e *env) minter(node int, at string) (*brandedid.Minter, error) {
 // mintedIDRecord is an idRecord whose text is the bare id.
 type mintedIDRecord struct{ idRecord }
 
-func (r *mintedIDRecord) spaced() bool       { return false }
 func (r *mintedIDRecord) appendText(p *page) { p.str(r.item.text).end() }
