@@ -593,7 +593,7 @@ func TestLookCluster(t *testing.T) {
 			t.Errorf("%s: code %d, %s%s", queue, code, out, errw)
 		}
 	}
-	_, out, errw, code = liveRun(t, nil, append([]string{"doctor"}, url...)...)
+	records, out, errw, code = liveRun(t, nil, append([]string{"doctor"}, url...)...)
 	nodes := map[any]int{}
 	for _, r := range records {
 		if r["check"] == "memory" {
