@@ -3,7 +3,6 @@ package valkey
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -183,12 +182,13 @@ func (c *Client) node(addr string) *node {
 	return n
 }
 
-// reads are the commands that [Client.Do] and [Client.DoOn] send.
+// reads are the commands that [Client.Do], [Client.DoOn] and [Client.ReadAll]
+// send.
 var reads = strings.Fields(`
-	GET GETRANGE EXISTS TYPE TTL PTTL STRLEN HGET HMGET HGETALL HLEN HSCAN HSTRLEN
-	HEXISTS ZCARD ZCOUNT ZRANGE ZSCORE ZMSCORE ZSCAN LLEN LRANGE LINDEX LPOS SCARD
-	SMEMBERS SISMEMBER SSCAN XLEN XRANGE XREVRANGE XINFO SCAN DBSIZE TIME INFO PING
-	MEMORY OBJECT COMMAND CLUSTER ACL SCRIPT MODULE CONFIG`)
+	GET EXISTS TYPE TTL PTTL STRLEN HGET HMGET HGETALL HLEN HSCAN HSTRLEN HEXISTS
+	ZCARD ZCOUNT ZRANGE ZSCORE ZMSCORE ZSCAN LLEN LRANGE LINDEX SCARD SMEMBERS
+	SISMEMBER SSCAN LPOS XLEN XRANGE XINFO SCAN DBSIZE TIME INFO PING MEMORY OBJECT
+	COMMAND CLUSTER ACL`)
 
 // readWords are the second words of those commands that may also write.
 var readWords = map[string][]string{

@@ -160,6 +160,9 @@ func value(m rueidis.RedisMessage) any {
 		}
 		return list
 	}
+	if e, ok := asNestedError(m); ok {
+		return e
+	}
 	s, _ := m.ToString()
 	return s
 }
