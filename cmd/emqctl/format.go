@@ -205,11 +205,28 @@ func (o object) complete(names []string) {
 		if !ok {
 			continue
 		}
-		if s, ok := o[plain].(string); ok {
+		if list, ok := o[plain].([]any); ok {
+			completeList(list, o[name])
+		} else if s, ok := o[plain].(string); ok {
 			o[plain] = foreign(s)
 		} else if b64, ok := o[name].(string); ok {
 			b, _ := base64.StdEncoding.DecodeString(b64)
 			o[plain] = foreign(b)
+		}
+	}
+}
+
+// completeList is complete for a list of bytes and the list beside it.
+func completeList(list []any, beside any) {
+	b64s, _ := beside.([]any)
+	for i := range list {
+		if s, ok := list[i].(string); ok {
+			list[i] = foreign(s)
+		} else if i < len(b64s) {
+			if b64, ok := b64s[i].(string); ok {
+				b, _ := base64.StdEncoding.DecodeString(b64)
+				list[i] = foreign(b)
+			}
 		}
 	}
 }

@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"internal/decode":     {"internal/brandedid", "internal/escape", "github.com/agnivade/levenshtein"},
 	"internal/embedded":   {"internal/brandedid", "internal/executor", "internal/scripts", "scripts", "github.com/alicebob/miniredis/v2"},
 	"internal/trace":      {"internal/decode", "internal/scripts", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},
+	"internal/audit":      {"internal/brandedid", "internal/decode", "internal/escape", "internal/slot"},
 	"internal/valkey":     {"internal/escape", "internal/executor", "internal/scripts", "internal/slot", "github.com/redis/rueidis"},
 	"internal/look":       {"internal/brandedid", "internal/decode", "internal/slot", "internal/valkey"},
 	"internal/doctor":     {"internal/scripts", "internal/trace", "internal/valkey"},
@@ -34,7 +35,7 @@ var allowed = map[string][]string{
 var impure = []string{"os", "os/exec", "net", "log", "math/rand", "math/rand/v2"}
 
 // cores are the packages that only compute.
-var cores = []string{"internal/slot", "internal/brandedid", "internal/escape", "internal/scripts", "internal/executor", "internal/decode", "internal/trace"}
+var cores = []string{"internal/slot", "internal/brandedid", "internal/escape", "internal/scripts", "internal/executor", "internal/decode", "internal/trace", "internal/audit"}
 
 func TestImports(t *testing.T) {
 	const module = "github.com/echomq/emqctl/"

@@ -68,8 +68,7 @@ func newRootCmd(e *env) *cobra.Command {
 		newEnqueueCmd(e),
 		newGateCmd(e),
 		newFenceCmd(e),
-		newDoctorCmd(e),
-		newBrowseCmd(e),
+		newAuditCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)

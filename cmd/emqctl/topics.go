@@ -22,6 +22,7 @@ func newHelpTopics() []*cobra.Command {
 		topic("environment", "The variables that are read", environmentHelp),
 		topic("grammar", "The key grammar and its types", grammarHelp()),
 		topic("law", "The law of declared keys, and what lint finds", lawHelp()),
+		topic("findings", "What audit finds, why it matters, what mends it", findingsHelp()),
 	}
 }
 

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/echomq/emqctl/internal/audit"
+	"github.com/echomq/emqctl/internal/valkey"
+)
+
+// auditStore is a live server in the words of an audit.
+type auditStore struct {
+	*valkey.Client
+	other func(ctx context.Context, db int) (*valkey.Client, error) // connects to another database
+	dbs   map[int]*valkey.Client
+}
+
+func (s *auditStore) close() {
+	for _, c := range s.dbs {
+		c.Close()
+	}
+	s.Close()
+}
+
+func (s *auditStore) Nodes(ctx context.Context) ([]string, error) {
+	list, err := s.Primaries(ctx)
+	addrs := make([]string, len(list))
+	for i, p := range list {
+		addrs[i] = p.Addr
+	}
+	return addrs, err
+}
+
+func (s *auditStore) Size(ctx context.Context, node string) (int64, error) {
+	v, err := s.DoOn(ctx, node, "DBSIZE")
+	n, _ := v.(int64)
+	return n, err
+}
+
+func (s *auditStore) Read(ctx context.Context, commands []audit.Command) []audit.Reply {
+	return auditReplies(s.ReadAll(ctx, auditReads(commands)))
+}
+
+func (s *auditStore) ReadAtOnce(ctx context.Context, key string, commands []audit.Command) ([]audit.Reply, error) {
+	replies, err := s.Client.ReadAtOnce(ctx, key, auditReads(commands))
+	if errors.Is(err, valkey.ErrApart) {
+		return nil, audit.ErrApart
+	}
+	return auditReplies(replies), err
+}
+
+func auditReads(commands []audit.Command) []valkey.Read {
+	reads := make([]valkey.Read, len(commands))
+	for i, c := range commands {
+		reads[i] = valkey.Read(c)
+	}
+	return reads
+}
+
+func auditReplies(replies []valkey.Reply) []audit.Reply {
+	out := make([]audit.Reply, len(replies))
+	for i, r := range replies {
+		out[i] = audit.Reply{Value: r.Value, Err: r.Err, WrongType: strings.HasPrefix(r.Text, "WRONGTYPE")}
+	}
+	return out
+}
+
+// Fences reads the fence of the database that was asked for, then of every
+// other that INFO lists.
+func (s *auditStore) Fences(ctx context.Context) ([]audit.Fence, error) {
+	f, err := s.Fence(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fences := []audit.Fence{auditFence(s.DB(), f)}
+	for _, db := range s.databases(ctx) {
+		if db == s.DB() {
+			continue
+		}
+		c := s.dbs[db]
+		if c == nil {
+			if c, err = s.other(ctx, db); err != nil {
+				fences = append(fences, audit.Fence{DB: db, Err: err})
+				continue
+			}
+			s.dbs[db] = c
+		}
+		if f, err = c.Fence(ctx); err != nil {
+			return nil, err
+		}
+		fences = append(fences, auditFence(db, f))
+	}
+	return fences, nil
+}
+
+func auditFence(db int, f valkey.Fence) audit.Fence {
+	out := audit.Fence{DB: db, Present: f.State == valkey.FencePresent, Value: f.Value}
+	if f.Reason != nil {
+		out.Err = f.Reason
+	}
+	return out
+}
+
+// databases returns the numbers of the databases that hold keys, as far as
+// the user may know.
+func (s *auditStore) databases(ctx context.Context) []int {
+	dbs := map[int]bool{}
+	addrs, _ := s.Nodes(ctx)
+	for _, addr := range addrs {
+		v, _ := s.DoOn(ctx, addr, "INFO", "keyspace")
+		info, _ := v.(string)
+		for _, line := range strings.Split(info, "\n") {
+			name, _, _ := strings.Cut(line, ":")
+			if n, ok := strings.CutPrefix(name, "db"); ok {
+				if db, err := strconv.Atoi(n); err == nil {
+					dbs[db] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(dbs))
+}
+
+// auditClock is the clock of the machine.
+type auditClock struct{ now func() time.Time }
+
+func (c auditClock) Now() time.Time { return c.now() }
+
+func (c auditClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
