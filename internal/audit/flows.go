@@ -250,7 +250,7 @@ func flowFinding(k parentKey, counter string, f *family) Finding {
 	if coming == 0 {
 		out.Kind = FlowStranded
 	}
-	out.Detail = sprint("it waits for %s, and %s", counted(counter), plural(coming, "child is", "children are")+" to come")
+	out.Detail = counted(counter) + ", and " + plural(coming, "child is", "children are") + " to come"
 	if n := len(f.dead); n > 0 {
 		out.Detail += sprint("; %s dead", plural(n, "other is", "others are"))
 		for _, id := range slices.Sorted(maps.Keys(f.dead)) {
@@ -262,12 +262,12 @@ func flowFinding(k parentKey, counter string, f *family) Finding {
 
 func counted(counter string) string {
 	if counter == noCounter {
-		return "a counter that is missing"
+		return "it waits, and its counter is missing"
 	}
 	if n, err := strconv.Atoi(counter); err == nil {
-		return plural(n, "child", "children")
+		return "it waits for " + plural(n, "child", "children")
 	}
-	return escape.Quote(counter) + " children"
+	return "its counter is " + escape.Quote(counter)
 }
 
 func plural(n int, one, many string) string {

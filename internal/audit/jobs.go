@@ -184,7 +184,7 @@ func (v *jobView) judge(q *queue, now int64, grace time.Duration) (found []sight
 			say(Score, []string{m.key}, m.score, "its score in %s is %s, want 0", m, m.score)
 		case m.set == active && v.id != "":
 			if deadline, err := strconv.ParseFloat(m.score, 64); err == nil && now > 0 && deadline+float64(grace.Milliseconds()) < float64(now) {
-				say(LeaseExpired, []string{m.key}, m.score, "its lease ended %s ago on the server's clock", (time.Duration(float64(now)-deadline) * time.Millisecond).Round(time.Second))
+				say(LeaseExpired, []string{m.key}, m.score, "its lease ended %s ago on the server's clock", time.Duration(float64(now)-deadline)*time.Millisecond)
 			}
 		}
 	}

@@ -255,7 +255,11 @@ func (a *auditor) askType(asks []asking, q *queue, key string, k decode.Key) []a
 		return asks
 	}
 	return append(asks, asking{q, command(key, "TYPE", key), func(r Reply) {
-		if got, _ := text(r.Value); !holds(k.Type, got) {
+		got, _ := text(r.Value)
+		if k.Type == decode.StreamArchived && got == "stream" {
+			q.Streams++
+		}
+		if !holds(k.Type, got) {
 			a.suspect(&typeCheck{a: a, q: q, key: key, is: k.Type})
 		}
 	}})
