@@ -79,7 +79,7 @@ func runAudit(ctx context.Context, e *env, opts auditOptions) error {
 		other := opts.connectionOptions
 		other.DB = db
 		return e.connect(ctx, other)
-	}, dbs: map[int]client{}}
+	}, dbs: map[int]client{}, down: map[string]nodeTrouble{}}
 	defer store.close()
 
 	p := &auditPrinter{e: e, progress: isTerminal(e.Err)}

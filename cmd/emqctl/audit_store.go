@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/echomq/emqctl/internal/audit"
+	"github.com/echomq/emqctl/internal/slot"
 	"github.com/echomq/emqctl/internal/valkey"
 )
 
@@ -18,7 +20,20 @@ type auditStore struct {
 	*valkey.Client
 	other func(ctx context.Context, db int) (*valkey.Client, error) // connects to another database
 	dbs   map[int]*valkey.Client
+
+	mu   sync.Mutex
+	down map[string]nodeTrouble
 }
+
+// nodeTrouble is how often in a row a node could not be reached, and how last.
+type nodeTrouble struct {
+	times int
+	err   error
+}
+
+// A node that could not be reached so often is not tried again: each try may
+// take the whole time-out.
+const triesOfNode = 2
 
 func (s *auditStore) close() {
 	for _, c := range s.dbs {
@@ -43,15 +58,78 @@ func (s *auditStore) Size(ctx context.Context, node string) (int64, error) {
 }
 
 func (s *auditStore) Read(ctx context.Context, commands []audit.Command) []audit.Reply {
-	return auditReplies(s.ReadAll(ctx, auditReads(commands)))
+	out := make([]audit.Reply, len(commands))
+	reads, at := make([]valkey.Read, 0, len(commands)), make([]int, 0, len(commands))
+	for i, c := range commands {
+		if err := s.isDown(c.Key); err != nil {
+			out[i].Err = err
+			continue
+		}
+		reads, at = append(reads, valkey.Read(c)), append(at, i)
+	}
+	replies := s.ReadAll(ctx, reads)
+	for n, r := range replies {
+		out[at[n]] = auditReply(r)
+	}
+	if len(replies) > 0 {
+		s.note(replies)
+	}
+	return out
+}
+
+// isDown returns why the owner of a key is not tried any more, or nil.
+func (s *auditStore) isDown(key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.down) == 0 {
+		return nil
+	}
+	if t := s.down[s.NodeOfSlot(slot.Of(key))]; t.times >= triesOfNode {
+		return t.err
+	}
+	return nil
+}
+
+// note counts the nodes that could not be reached, once a batch.
+func (s *auditStore) note(replies []valkey.Reply) {
+	failed, fine := map[string]error{}, false
+	for _, r := range replies {
+		var v *valkey.Error
+		if !errors.As(r.Err, &v) || r.Text != "" {
+			fine = true
+			continue
+		}
+		switch v.Kind {
+		case valkey.KindRefused, valkey.KindUnreachable, valkey.KindTimeout, valkey.KindCut, valkey.KindHost, valkey.KindSocket:
+			failed[v.Addr] = r.Err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fine && len(failed) == 0 && !s.Cluster() {
+		clear(s.down)
+	}
+	for addr, err := range failed {
+		s.down[addr] = nodeTrouble{s.down[addr].times + 1, err}
+	}
 }
 
 func (s *auditStore) ReadAtOnce(ctx context.Context, key string, commands []audit.Command) ([]audit.Reply, error) {
+	if err := s.isDown(key); err != nil {
+		return nil, err
+	}
 	replies, err := s.Client.ReadAtOnce(ctx, key, auditReads(commands))
 	if errors.Is(err, valkey.ErrApart) {
 		return nil, audit.ErrApart
 	}
-	return auditReplies(replies), err
+	if err != nil {
+		s.note([]valkey.Reply{{Err: err}})
+	}
+	out := make([]audit.Reply, len(replies))
+	for i, r := range replies {
+		out[i] = auditReply(r)
+	}
+	return out, err
 }
 
 func auditReads(commands []audit.Command) []valkey.Read {
@@ -62,12 +140,8 @@ func auditReads(commands []audit.Command) []valkey.Read {
 	return reads
 }
 
-func auditReplies(replies []valkey.Reply) []audit.Reply {
-	out := make([]audit.Reply, len(replies))
-	for i, r := range replies {
-		out[i] = audit.Reply{Value: r.Value, Err: r.Err, WrongType: strings.HasPrefix(r.Text, "WRONGTYPE")}
-	}
-	return out
+func auditReply(r valkey.Reply) audit.Reply {
+	return audit.Reply{Value: r.Value, Err: r.Err, WrongType: strings.HasPrefix(r.Text, "WRONGTYPE")}
 }
 
 // Fences reads the fence of the database that was asked for, then of every
