@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/echomq/emqctl/internal/audit"
 	"github.com/echomq/emqctl/internal/brandedid"
+	"github.com/echomq/emqctl/internal/valkey"
 )
 
 // TestAuditWhileItMoves runs the verbs at full speed while audits run one
@@ -61,6 +65,13 @@ func TestAuditWhileItMoves(t *testing.T) {
 		}
 		for _, q := range a.queues {
 			unsettled += q.Unsettled
+		}
+		if audits%4 == 3 {
+			findings, n := auditLies(t, []string{s.Addr, "redis://plain:pw@" + s.Addr}[audits/4%2])
+			if unsettled += n; findings > 0 {
+				t.Errorf("audit %d saw everything wrong at first, and kept to it", audits)
+				break
+			}
 		}
 	}
 	stop.Store(true)
@@ -186,4 +197,49 @@ func (w *churner) flow() {
 	}
 	q.claim(leaseLong)
 	q.complete(parent, "1")
+}
+
+// liar is a store whose first looks see everything wrong: rows in no set, an
+// empty ring, no gactive. What is looked at again it shows as it is.
+type liar struct{ *auditStore }
+
+func (l liar) Read(ctx context.Context, commands []audit.Command) []audit.Reply {
+	replies := l.auditStore.Read(ctx, commands)
+	for i, c := range commands {
+		switch {
+		case c.Args[0] == "ZMSCORE":
+			replies[i].Value = make([]any, len(c.Args)-2)
+		case c.Args[0] == "LRANGE" && strings.HasSuffix(c.Key, ":ring"):
+			replies[i].Value = []any{}
+		case c.Args[0] == "HSCAN" && strings.HasSuffix(c.Key, ":gactive"):
+			replies[i].Value = []any{"0", []any{}}
+		}
+	}
+	return replies
+}
+
+// auditLies runs an audit in which every job and every lane is a suspect.
+func auditLies(t *testing.T, addr string) (findings, unsettled int64) {
+	t.Helper()
+	c, err := valkey.Open(t.Context(), valkey.Options{URL: addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	store := liar{&auditStore{Client: c, down: map[string]nodeTrouble{}}}
+	store.other = func(context.Context, int) (client, error) { return nil, audit.ErrApart }
+	err = audit.Run(t.Context(), store, audit.Options{
+		Grace: audit.DefaultGrace, Clock: auditClock{time.Now},
+		OnFinding: func(f audit.Finding) error {
+			t.Errorf("%s %s: %s", f.Queue, f.Kind, f.Detail)
+			findings++
+			return nil
+		},
+		OnQueue:  func(q audit.Queue) error { unsettled += q.Unsettled; return q.Err },
+		OnServer: func(s audit.Server) error { return s.Err },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return findings, unsettled
 }
