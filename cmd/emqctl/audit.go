@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -75,6 +76,8 @@ func runAudit(ctx context.Context, e *env, opts auditOptions) error {
 	if err != nil {
 		return err
 	}
+	// Little is held and much is read: collecting it less often is cheap.
+	defer debug.SetGCPercent(debug.SetGCPercent(200))
 	store := &auditStore{Client: c, other: func(ctx context.Context, db int) (client, error) {
 		other := opts.connectionOptions
 		other.DB = db

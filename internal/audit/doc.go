@@ -40,7 +40,8 @@
 //
 // It does not grow with the number of jobs. Held are: about 1 KiB for each
 // queue, about 200 bytes for each lane, 150 for each flow parent that waits
-// for children, 150 for each suspect, and two steps of the scan.
+// for children, 150 for each suspect, and some 24,000 keys of the scan with what was read of
+// them.
 //
 // # Only reads
 //

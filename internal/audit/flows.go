@@ -199,7 +199,7 @@ func (a *auditor) families(ctx context.Context, keys []parentKey) (map[parentKey
 				commands = append(commands, command(key, "HMGET", key, "parent", "parent_queue", "state"))
 			}
 		}
-		replies := a.store.Read(ctx, commands)
+		replies := a.readInChunks(ctx, commands)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for i, r := range replies {

@@ -63,6 +63,16 @@ func (a *auditor) eachStep(ctx context.Context, pattern string, do func(context.
 				}
 			})
 		}
+		var batch []string
+		flush := func() error {
+			select {
+			case steps <- batch:
+				batch = make([]string, 0, cap(batch))
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
 		err := a.store.Scan(ctx, n.Addr, pattern, func(keys []string) error {
 			if len(keys) == 0 {
 				return context.Cause(ctx)
@@ -73,13 +83,14 @@ func (a *auditor) eachStep(ctx context.Context, pattern string, do func(context.
 			if first {
 				n.Keys += int64(len(keys))
 			}
-			select {
-			case steps <- keys:
+			if batch = append(batch, keys...); len(batch) < a.batchKeys() {
 				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
 			}
+			return flush()
 		})
+		if len(batch) > 0 {
+			flush() // what was seen before an error counts
+		}
 		close(steps)
 		wg.Wait()
 		if cause := context.Cause(ctx); cause != nil {
@@ -93,6 +104,27 @@ func (a *auditor) eachStep(ctx context.Context, pattern string, do func(context.
 		}
 	}
 	return nil
+}
+
+// batchKeys is how many keys are worked on together. Over more of them fewer
+// questions about sets are asked, since one can name many members; when slow
+// is wanted, they should not come in bursts.
+func (a *auditor) batchKeys() int {
+	const most, least = 8000, 1000
+	if a.o.Rate > 0 {
+		return min(max(a.o.Rate/20, least), most)
+	}
+	return most
+}
+
+// readInChunks runs commands, not too many in one go: the server answers one
+// client's at a time.
+func (a *auditor) readInChunks(ctx context.Context, commands []Command) []Reply {
+	replies := make([]Reply, 0, len(commands))
+	for chunk := range slices.Chunk(commands, 1000) {
+		replies = append(replies, a.store.Read(ctx, chunk)...)
+	}
+	return replies
 }
 
 // rowSeen is a row as it was read in a step.
@@ -148,7 +180,7 @@ func (a *auditor) ask(ctx context.Context, asks []asking) {
 	for i := range asks {
 		commands[i] = asks[i].command
 	}
-	replies := a.store.Read(ctx, commands)
+	replies := a.readInChunks(ctx, commands)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, r := range replies {
@@ -296,6 +328,18 @@ func (a *auditor) rows(ctx context.Context, rows []rowSeen) {
 }
 
 func (a *auditor) readRows(ctx context.Context, rows []rowSeen, first bool) {
+	bySet := map[string][]int{}
+	for from := 0; from < len(rows); from += rowsAtOnce {
+		to := min(from+rowsAtOnce, len(rows))
+		a.readFields(ctx, rows[from:to], first, func(i int, set string) { bySet[set] = append(bySet[set], from+i) })
+	}
+	a.readPlaces(ctx, rows, bySet)
+}
+
+const rowsAtOnce = 500
+
+// readFields reads rows and says for each that is sound which set it names.
+func (a *auditor) readFields(ctx context.Context, rows []rowSeen, first bool, names func(i int, set string)) {
 	commands := make([]Command, 0, 2*len(rows))
 	for _, r := range rows {
 		commands = append(commands, command(r.key, "HMGET", r.key, "state", "attempts", "group", "parent", "parent_queue"))
@@ -306,8 +350,6 @@ func (a *auditor) readRows(ctx context.Context, rows []rowSeen, first bool) {
 		}
 	}
 	replies := a.store.Read(ctx, commands)
-	type member struct{ key, group string }
-	bySet := map[string][]int{}
 	var asks []asking
 	a.mu.Lock()
 	for i := range rows {
@@ -327,39 +369,36 @@ func (a *auditor) readRows(ctx context.Context, rows []rowSeen, first bool) {
 		}
 		state, hasState := text(v[0])
 		_, hasAttempts := text(v[1])
-		group, _ := text(v[2])
-		r.group = group
-		if !hasState && !hasAttempts && v[2] == nil && number(payload.Value) == 0 && first {
+		r.group, _ = text(v[2])
+		r.set = slices.Index(setStates[:], state)
+		hasPayload := number(payload.Value) > 0
+		switch {
+		case !hasState && !hasAttempts && !hasPayload:
 			// Gone, most likely; a row that has only other fields is a ghost.
 			asks = append(asks, asking{r.q, command(r.key, "EXISTS", r.key), func(reply Reply) { r.bad = number(reply.Value) == 1 }})
-			continue
-		}
-		r.set = slices.Index(setStates[:], state)
-		if !hasState && !hasAttempts && number(payload.Value) == 0 && v[2] == nil {
-			asks = append(asks, asking{r.q, command(r.key, "EXISTS", r.key), func(reply Reply) { r.bad = number(reply.Value) == 1 }})
-			continue
-		}
-		if !hasState || !hasAttempts || number(payload.Value) == 0 || r.set == noSet && state != waitsForChildren {
+		case !hasState, !hasAttempts, !hasPayload, r.set == noSet && state != waitsForChildren:
 			r.bad = true
-			continue
+		default:
+			if parent, ok := text(v[3]); ok && state != setStates[dead] {
+				asks = a.child(asks, r, parent, v[4])
+			}
+			switch {
+			case state == waitsForChildren:
+				asks = a.parent(asks, r)
+			case r.set == pending && r.group != "":
+				names(i, r.q.laneKey(r.group))
+			default:
+				names(i, r.q.key(setNames[r.set]))
+			}
 		}
-		if parent, ok := text(v[3]); ok && state != "dead" {
-			asks = a.child(asks, r, parent, v[4])
-		}
-		if state == waitsForChildren {
-			asks = a.parent(asks, r)
-			continue
-		}
-		set := r.q.key(setNames[r.set])
-		if r.set == pending && group != "" {
-			set = r.q.laneKey(group)
-		}
-		bySet[set] = append(bySet[set], i)
 	}
 	a.mu.Unlock()
 	a.ask(ctx, asks)
+}
 
-	commands = commands[:0]
+// readPlaces asks whether rows are in the sets that they name.
+func (a *auditor) readPlaces(ctx context.Context, rows []rowSeen, bySet map[string][]int) {
+	commands := make([]Command, 0, len(bySet))
 	sets := make([][]int, 0, len(bySet))
 	for set, indexes := range bySet {
 		args := make([]string, 0, 2+len(indexes))
@@ -370,7 +409,7 @@ func (a *auditor) readRows(ctx context.Context, rows []rowSeen, first bool) {
 		commands = append(commands, Command{set, args})
 		sets = append(sets, indexes)
 	}
-	replies = a.store.Read(ctx, commands)
+	replies := a.readInChunks(ctx, commands)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for n, reply := range replies {

@@ -30,18 +30,24 @@ func (c *Client) ReadAll(ctx context.Context, reads []Read) []Reply {
 	if len(reads) == 0 {
 		return nil
 	}
-	backing := make([]request, len(reads))
+	replies := make([]Reply, len(reads))
+	if !c.cluster { // there is nowhere else to go
+		addr, commands := c.Addr(), make([][]string, len(reads))
+		for i, r := range reads {
+			mustRead(r.Args)
+			commands[i] = r.Args
+		}
+		for i, a := range c.node(addr).exchange(ctx, commands) {
+			replies[i] = c.readReply(a, addr, reads[i].Key)
+		}
+		return replies
+	}
 	requests := make([]*request, len(reads))
 	for i, r := range reads {
 		mustRead(r.Args)
-		backing[i] = request{args: r.Args, slot: -1}
-		if c.cluster {
-			backing[i].slot = int(slot.Of(r.Key))
-		}
-		requests[i] = &backing[i]
+		requests[i] = &request{args: r.Args, slot: int(slot.Of(r.Key))}
 	}
 	c.roundtrip(ctx, requests)
-	replies := make([]Reply, len(reads))
 	for i, r := range requests {
 		replies[i] = c.readReply(r.answer, r.at, reads[i].Key)
 	}
