@@ -83,7 +83,8 @@ type auditOldest struct {
 
 type auditServer struct {
 	auditWhole
-	Findings int64 `json:"findings"`
+	Findings  int64 `json:"findings"`
+	Unsettled int64 `json:"unsettled"` // suspects that changed at every look
 }
 
 type auditWhole struct {
@@ -285,7 +286,7 @@ func layoutQueues(list []*auditRecord, now time.Time) {
 }
 
 func newAuditServer(s audit.Server, c client) *auditRecord {
-	out := &auditServer{Findings: s.Findings, auditWhole: auditWhole{
+	out := &auditServer{Findings: s.Findings, Unsettled: s.Unsettled, auditWhole: auditWhole{
 		Fences: []auditFenceRecord{}, Nodes: []auditNode{},
 		DB: c.DB(), Address: c.Addr(), Server: c.Server(), Cluster: c.Cluster(),
 		Covered: auditCovered{Complete: s.Err == nil, Queues: s.Queues - s.Partial, Keys: s.Keys, Error: problemOf(s.Err)},
@@ -353,6 +354,9 @@ func newAuditServer(s audit.Server, c client) *auditRecord {
 			p.ink(p.paint.bad, strconv.FormatInt(s.Findings, 10)).end()
 		} else {
 			p.ink(p.paint.good, "none").end()
+		}
+		if s.Unsettled > 0 {
+			p.label("unsettled").str(strconv.FormatInt(s.Unsettled, 10)).about("they changed each time they were looked at").end()
 		}
 	}}
 }

@@ -82,8 +82,8 @@ type auditCase struct {
 	want []string // the kinds of its findings, in the order of the table; nil for a healthy one
 }
 
-// auditCases: the comment of protocol and verbs that lead there is the name.
-// After each fault come healthy states that are near it.
+// auditCases are the faults, each named after the verbs that lead there or
+// what was written, and after them healthy states that are near.
 func auditCases() []auditCase {
 	j, g := verbJob, verbGroup
 	return []auditCase{
@@ -288,6 +288,7 @@ func auditCases() []auditCase {
 			q.flow(j(1), j(2), j(3))
 			q.run("drain", []string{q.base(), q.key("pending")})
 		}, []string{"flow-stranded"}},
+		{"obliterate-of-a-flow", func(q *verbQueue) { q.flow(j(1), j(2), j(3)); q.obliterate() }, []string{"flow-stranded"}},
 		{"remove_job-of-one-child", func(q *verbQueue) { q.flow(j(1), j(2), j(3)); q.remove(j(2)) }, []string{"flow-counter"}},
 		{"a-flow-half-done", func(q *verbQueue) {
 			q.flow(j(1), j(2), j(3))

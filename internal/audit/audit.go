@@ -206,6 +206,7 @@ func (a *auditor) summarize() error {
 			}
 		}
 		s.Queues++
+		s.Unsettled += q.Unsettled
 		if q.Err != nil {
 			s.Partial++
 		}

@@ -99,14 +99,15 @@ type Node struct {
 
 // Server is the summary of the whole.
 type Server struct {
-	Fences   []Fence
-	FenceErr error
-	Nodes    []Node
-	Keys     int64
-	Queues   int64
-	Partial  int64 // queues that were not looked at whole
-	Findings int64
-	Err      error // the first reason why not everything was looked at
+	Fences    []Fence
+	FenceErr  error
+	Nodes     []Node
+	Keys      int64
+	Queues    int64
+	Partial   int64 // queues that were not looked at whole
+	Findings  int64
+	Unsettled int64 // suspects that changed at every look
+	Err       error // the first reason why not everything was looked at
 }
 
 // Progress says how far an audit has come.
