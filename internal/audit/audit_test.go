@@ -115,12 +115,12 @@ func TestParseReport(t *testing.T) {
 		{"q\x00" + idA + "\x00" + idB + "\x00r", "q", ""},
 		{"q\x00" + idA + "\x00" + idB + "\x00r\x00\x00more", "q", ""},
 		{"\x00fail\x00q\x00" + idA + "\x00" + idB + "\x00fp\x00e\x00e", "q", ""},
-		{"", "", "a completion has 4 parts, found 1"},
-		{"q\x00" + idA + "\x00" + idB, "q", "a completion has 4 parts, found 3"},
+		{"", "", "the entry has 1 parts, want 4 or more with NUL between them"},
+		{"q\x00" + idA + "\x00" + idB, "q", "the entry has 3 parts, want 4 or more with NUL between them"},
 		{"q\x00JOB-42\x00" + idB + "\x00r", "q", `the parent "JOB-42" is no id: id is 6 bytes, want 14`},
-		{"\x00" + idA + "\x00" + idB + "\x00r", "", "the name of the parent's queue is empty, and it is no failure"},
-		{"\x00fail\x00q\x00" + idA, "", "a failure has 7 parts, found 4"},
-		{"\x00fail\x00\x00" + idA + "\x00" + idB + "\x00fp\x00e", "", "the name of the parent's queue is empty"},
+		{"\x00" + idA + "\x00" + idB + "\x00r", "", `the entry has no parent queue and its second part is "JOB0KHTOWnGLuC", want fail`},
+		{"\x00fail\x00q\x00" + idA, "", "the entry of a failure has 4 parts, want 7"},
+		{"\x00fail\x00\x00" + idA + "\x00" + idB + "\x00fp\x00e", "", "the entry has no parent queue"},
 	} {
 		k, why := parseReport(tt.entry)
 		if why != tt.why || why == "" && (k.queue != tt.queue || k.id != idA) {

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -344,27 +343,15 @@ func (c *counterCheck) look(ctx context.Context) ([]sighting, error) {
 	}}, nil
 }
 
-// report is an entry of a flow outbox, read. why is empty when it is sound.
+// parseReport reads an entry of a flow outbox; why is empty when it is sound.
 func parseReport(entry string) (parent parentKey, why string) {
-	b := []byte(entry)
-	if len(b) == 0 || b[0] != 0 {
-		parts := bytes.SplitN(b, []byte{0}, 4)
-		if len(parts) < 4 {
-			return parent, sprint("a completion has 4 parts, found %d", len(parts))
-		}
-		parent = parentKey{string(parts[0]), string(parts[1])}
-	} else {
-		parts := bytes.SplitN(b, []byte{0}, 7)
-		switch {
-		case len(parts) < 2 || string(parts[1]) != "fail":
-			return parent, "the name of the parent's queue is empty, and it is no failure"
-		case len(parts) < 7:
-			return parent, sprint("a failure has 7 parts, found %d", len(parts))
-		}
-		parent = parentKey{string(parts[2]), string(parts[3])}
+	o, fault := decode.ReadOutcome(entry)
+	if fault != "" {
+		return parent, fault
 	}
+	parent = parentKey{o.ParentQueue, o.Parent}
 	if parent.queue == "" {
-		return parent, "the name of the parent's queue is empty"
+		return parent, "the entry has no parent queue"
 	}
 	if _, err := brandedid.Parse(parent.id); err != nil {
 		return parent, sprint("the parent %s is no id: %s", escape.Quote(parent.id), err)
