@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ type client = *valkey.Client
 
 // auditRecord is a record of audit: a finding, a queue or the server.
 type auditRecord struct {
-	word string
 	part any // *auditFinding, *auditQueue or *auditServer
 	show func(p *page)
 }
@@ -32,6 +30,7 @@ const (
 )
 
 type auditFinding struct {
+	Record      string    `json:"record"`
 	Kind        string    `json:"kind"`
 	Queue       *string   `json:"queue"` // null when it is of no queue
 	QueueBase64 *string   `json:"queue_base64,omitempty"`
@@ -45,6 +44,7 @@ type auditFinding struct {
 }
 
 type auditQueue struct {
+	Record      string  `json:"record"`
 	Queue       *string `json:"queue"`
 	QueueBase64 *string `json:"queue_base64,omitempty"`
 	auditCounts
@@ -82,6 +82,7 @@ type auditOldest struct {
 }
 
 type auditServer struct {
+	Record string `json:"record"`
 	auditWhole
 	Findings  int64 `json:"findings"`
 	Unsettled int64 `json:"unsettled"` // suspects that changed at every look
@@ -124,14 +125,13 @@ type auditCovered struct {
 
 // auditContract has every field that a record of audit may have.
 type auditContract struct {
-	Record string `json:"record"`
 	auditFinding
 	auditCounts
 	auditWhole
 }
 
 func (r *auditRecord) verdict() verdict {
-	if r.word == wordFinding {
+	if _, ok := r.part.(*auditFinding); ok {
 		return verdictNo
 	}
 	return 0
@@ -140,14 +140,10 @@ func (r *auditRecord) verdict() verdict {
 func (r *auditRecord) contract() any      { return auditContract{} }
 func (r *auditRecord) appendText(p *page) { r.show(p) }
 
-func (r *auditRecord) appendJSON(dst []byte) []byte {
-	dst = append(dst, `{"record":"`+r.word+`",`...)
-	part := marshal(nil, r.part)
-	return append(dst, part[1:]...)
-}
+func (r *auditRecord) appendJSON(dst []byte) []byte { return marshal(dst, r.part) }
 
-// textOrBase64 divides bytes as records show them.
-func textOrBase64(s string) (text, b64 *string) {
+// bytesFields divides bytes as records show them.
+func bytesFields(s string) (text, b64 *string) {
 	if utf8.ValidString(s) {
 		return &s, nil
 	}
@@ -155,10 +151,10 @@ func textOrBase64(s string) (text, b64 *string) {
 	return nil, &b
 }
 
-func textsOrBase64(list []string) (texts, b64s []*string) {
+func listFields(list []string) (texts, b64s []*string) {
 	texts, some := []*string{}, false
 	for _, s := range list {
-		t, b := textOrBase64(s)
+		t, b := bytesFields(s)
 		texts, b64s, some = append(texts, t), append(b64s, b), some || b != nil
 	}
 	if !some {
@@ -167,25 +163,14 @@ func textsOrBase64(list []string) (texts, b64s []*string) {
 	return texts, b64s
 }
 
-func problemOf(err error) *problem {
-	if err == nil {
-		return nil
-	}
-	var v *valkey.Error
-	if errors.As(err, &v) {
-		return newProblem(string(v.Kind), 0, v.Msg, v.Hint)
-	}
-	return newProblem("failed", 0, err.Error(), "")
-}
-
 func newAuditFinding(f audit.Finding) *auditRecord {
-	out := &auditFinding{Kind: string(f.Kind), Detail: f.Detail, Why: f.Why, Mend: f.Mend}
+	out := &auditFinding{Record: wordFinding, Kind: string(f.Kind), Detail: f.Detail, Why: f.Why, Mend: f.Mend}
 	if f.Queue != "" {
-		out.Queue, out.QueueBase64 = textOrBase64(f.Queue)
+		out.Queue, out.QueueBase64 = bytesFields(f.Queue)
 	}
-	out.Keys, out.KeysBase64 = textsOrBase64(f.Keys)
-	out.IDs, out.IDsBase64 = textsOrBase64(f.IDs)
-	return &auditRecord{word: wordFinding, part: out, show: func(p *page) {
+	out.Keys, out.KeysBase64 = listFields(f.Keys)
+	out.IDs, out.IDsBase64 = listFields(f.IDs)
+	return &auditRecord{part: out, show: func(p *page) {
 		p.divide()
 		p.label("finding").ink(p.paint.bad, out.Kind)
 		if f.Queue != "" {
@@ -205,17 +190,17 @@ func newAuditFinding(f audit.Finding) *auditRecord {
 }
 
 func newAuditQueue(q audit.Queue) *auditRecord {
-	out := &auditQueue{auditCounts: auditCounts{
+	out := &auditQueue{Record: wordQueue, auditCounts: auditCounts{
 		Keys: q.Keys, Pending: q.Pending, Active: q.Active, Scheduled: q.Scheduled, Dead: q.Dead, Awaiting: q.Awaiting,
 		Lanes:   auditLanes{q.Lanes, q.Waiting, q.Paused, q.Full},
 		Orphans: q.Orphans, Outbox: q.Outbox, Repeats: q.Repeats, Streams: q.Streams,
 		Findings: q.Findings, Unsettled: q.Unsettled, Complete: q.Err == nil, Error: problemOf(q.Err),
 	}}
-	out.Queue, out.QueueBase64 = textOrBase64(q.Name)
+	out.Queue, out.QueueBase64 = bytesFields(q.Name)
 	if id, err := brandedid.Parse(q.Oldest); err == nil {
 		out.Oldest = &auditOldest{q.Oldest, formatTime(id.Time())}
 	}
-	return &auditRecord{word: wordQueue, part: out}
+	return &auditRecord{part: out}
 }
 
 // layoutQueues makes the text of queues, which is one table.
@@ -286,7 +271,7 @@ func layoutQueues(list []*auditRecord, now time.Time) {
 }
 
 func newAuditServer(s audit.Server, c client) *auditRecord {
-	out := &auditServer{Findings: s.Findings, Unsettled: s.Unsettled, auditWhole: auditWhole{
+	out := &auditServer{Record: wordServer, Findings: s.Findings, Unsettled: s.Unsettled, auditWhole: auditWhole{
 		Fences: []auditFenceRecord{}, Nodes: []auditNode{},
 		DB: c.DB(), Address: c.Addr(), Server: c.Server(), Cluster: c.Cluster(),
 		Covered: auditCovered{Complete: s.Err == nil, Queues: s.Queues - s.Partial, Keys: s.Keys, Error: problemOf(s.Err)},
@@ -298,7 +283,7 @@ func newAuditServer(s audit.Server, c client) *auditRecord {
 			r.Fence = string(valkey.FenceUnreadable)
 		case f.Present:
 			r.Fence = string(valkey.FencePresent)
-			r.Value, r.ValueBase64 = textOrBase64(f.Value)
+			r.Value, r.ValueBase64 = bytesFields(f.Value)
 			if f.DB == c.DB() {
 				out.Fence, out.FenceBase64 = r.Value, r.ValueBase64
 			}
@@ -311,7 +296,7 @@ func newAuditServer(s audit.Server, c client) *auditRecord {
 			out.Covered.Nodes++
 		}
 	}
-	return &auditRecord{word: wordServer, part: out, show: func(p *page) {
+	return &auditRecord{part: out, show: func(p *page) {
 		p.divide()
 		p.label("server").str(out.Address)
 		if out.Server != "" {

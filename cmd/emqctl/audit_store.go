@@ -65,9 +65,9 @@ func (s *auditStore) Read(ctx context.Context, commands []audit.Command) []audit
 			out[i].Err = err
 			continue
 		}
-		reads, at = append(reads, valkey.Read(c)), append(at, i)
+		reads, at = append(reads, valkey.Read{Key: c.Key, Args: c.Args}), append(at, i)
 	}
-	replies := s.ReadAll(ctx, reads)
+	replies := s.DoAll(ctx, reads)
 	for n, r := range replies {
 		out[at[n]] = auditReply(r)
 	}
@@ -91,7 +91,7 @@ func (s *auditStore) isDown(key string) error {
 }
 
 // note counts the nodes that could not be reached, once a batch.
-func (s *auditStore) note(replies []valkey.Reply) {
+func (s *auditStore) note(replies []valkey.Answer) {
 	failed, fine := map[string]error{}, false
 	for _, r := range replies {
 		var v *valkey.Error
@@ -123,7 +123,7 @@ func (s *auditStore) ReadAtOnce(ctx context.Context, key string, commands []audi
 		return nil, audit.ErrApart
 	}
 	if err != nil {
-		s.note([]valkey.Reply{{Err: err}})
+		s.note([]valkey.Answer{{Err: err}})
 	}
 	out := make([]audit.Reply, len(replies))
 	for i, r := range replies {
@@ -135,13 +135,13 @@ func (s *auditStore) ReadAtOnce(ctx context.Context, key string, commands []audi
 func auditReads(commands []audit.Command) []valkey.Read {
 	reads := make([]valkey.Read, len(commands))
 	for i, c := range commands {
-		reads[i] = valkey.Read(c)
+		reads[i] = valkey.Read{Key: c.Key, Args: c.Args}
 	}
 	return reads
 }
 
-func auditReply(r valkey.Reply) audit.Reply {
-	return audit.Reply{Value: r.Value, Err: r.Err, WrongType: strings.HasPrefix(r.Text, "WRONGTYPE")}
+func auditReply(r valkey.Answer) audit.Reply {
+	return audit.Reply{Value: r.Reply, Err: r.Err, WrongType: strings.HasPrefix(r.Text, "WRONGTYPE")}
 }
 
 // Fences reads the fence of the database that was asked for, then of every

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/echomq/emqctl/internal/audit"
 	"github.com/echomq/emqctl/internal/valkeytest"
@@ -29,6 +30,10 @@ func runAuditOn(t testing.TB, addr string, args ...string) auditAnswer {
 	a := auditAnswer{queues: map[string]auditQueue{}}
 	a.code = run(append([]string{"audit", "--url", addr, "--rate", "0", "-o", "json"}, args...), strings.NewReader(""), &out, &errw, nil)
 	a.errw = errw.String()
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/audit.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	order := ""
 	for _, line := range strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n") {
 		if line == "" {
@@ -38,8 +43,14 @@ func runAuditOn(t testing.TB, addr string, args ...string) auditAnswer {
 		if err := json.Unmarshal([]byte(line), &word); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err == nil {
+			err = schema.Validate(doc)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
 		order += word.Record[:1]
-		var err error
 		switch word.Record {
 		case wordFinding:
 			var f auditFinding

@@ -23,10 +23,10 @@ var allowed = map[string][]string{
 	"internal/decode":     {"internal/brandedid", "internal/escape", "github.com/agnivade/levenshtein"},
 	"internal/embedded":   {"internal/brandedid", "internal/executor", "internal/scripts", "scripts", "github.com/alicebob/miniredis/v2"},
 	"internal/trace":      {"internal/decode", "internal/scripts", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},
-	"internal/audit":      {"internal/brandedid", "internal/decode", "internal/escape", "internal/slot"},
 	"internal/valkey":     {"internal/escape", "internal/executor", "internal/scripts", "internal/slot", "github.com/redis/rueidis"},
 	"internal/look":       {"internal/brandedid", "internal/decode", "internal/slot", "internal/valkey"},
 	"internal/doctor":     {"internal/scripts", "internal/trace", "internal/valkey"},
+	"internal/audit":      {"internal/brandedid", "internal/decode", "internal/escape", "internal/slot"},
 	"internal/valkeytest": {"github.com/redis/rueidis"},
 	"internal/verbtest":   {"internal/decode", "internal/scripts", "internal/valkeytest", "scripts"},
 }

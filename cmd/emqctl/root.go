@@ -68,7 +68,9 @@ func newRootCmd(e *env) *cobra.Command {
 		newEnqueueCmd(e),
 		newGateCmd(e),
 		newFenceCmd(e),
+		newDoctorCmd(e),
 		newAuditCmd(e),
+		newBrowseCmd(e),
 		newVersionCmd(e),
 		newSelfCheckCmd(e),
 	)

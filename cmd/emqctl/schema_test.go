@@ -30,6 +30,7 @@ func schemas() map[string][]any {
 		"gate":       {gateContract{}},
 		"fence":      {fenceRecord{}},
 		"doctor":     {checkContract{}},
+		"audit":      {auditFinding{}, auditQueue{}, auditServer{}},
 		"browse":     {browseContract{}},
 		"version":    {versionRecord{}},
 		"self-check": {selfCheckRecord{}},
@@ -94,7 +95,7 @@ func validateGoldens(t *testing.T, command, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := []string{"version", "fence", "doctor", "browse"} // see liveRun
+	live := []string{"version", "fence", "doctor", "browse", "audit"} // see liveRun
 	if len(goldens) == 0 && !slices.Contains(live, command) {
 		t.Errorf("no golden of %s to validate", command)
 	}

@@ -3,6 +3,7 @@ package valkey
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -182,13 +183,12 @@ func (c *Client) node(addr string) *node {
 	return n
 }
 
-// reads are the commands that [Client.Do], [Client.DoOn] and [Client.ReadAll]
-// send.
+// reads are the commands that [Client.Do] and [Client.DoOn] send.
 var reads = strings.Fields(`
-	GET EXISTS TYPE TTL PTTL STRLEN HGET HMGET HGETALL HLEN HSCAN HSTRLEN HEXISTS
-	ZCARD ZCOUNT ZRANGE ZSCORE ZMSCORE ZSCAN LLEN LRANGE LINDEX SCARD SMEMBERS
-	SISMEMBER SSCAN LPOS XLEN XRANGE XINFO SCAN DBSIZE TIME INFO PING MEMORY OBJECT
-	COMMAND CLUSTER ACL`)
+	GET GETRANGE EXISTS TYPE TTL PTTL STRLEN HGET HMGET HGETALL HLEN HSCAN HSTRLEN
+	HEXISTS ZCARD ZCOUNT ZRANGE ZSCORE ZMSCORE ZSCAN LLEN LRANGE LINDEX LPOS SCARD
+	SMEMBERS SISMEMBER SSCAN XLEN XRANGE XREVRANGE XINFO SCAN DBSIZE TIME INFO PING
+	MEMORY OBJECT COMMAND CLUSTER ACL SCRIPT MODULE CONFIG`)
 
 // readWords are the second words of those commands that may also write.
 var readWords = map[string][]string{
@@ -251,6 +251,7 @@ type Read struct {
 type Answer struct {
 	Reply any    // as of [Client.Do]
 	Err   error  // an [*Error], or nil
+	Text  string // the error as the server said it, class word first, when Err is one of its own
 	Addr  string // the node that answered, or was to
 }
 
@@ -259,6 +260,19 @@ type Answer struct {
 func (c *Client) DoAll(ctx context.Context, reads []Read) []Answer {
 	if len(reads) == 0 {
 		return nil
+	}
+	answers := make([]Answer, len(reads))
+	if here := c.Addr(); !c.cluster && !slices.ContainsFunc(reads, func(r Read) bool { return r.Addr != "" && r.Addr != here }) {
+		// There is nowhere else to go, and millions may come.
+		commands := make([][]string, len(reads))
+		for i, r := range reads {
+			mustRead(r.Args)
+			commands[i] = r.Args
+		}
+		for i, a := range c.node(here).exchange(ctx, commands) {
+			answers[i] = c.readAnswer(a, here, reads[i].Key)
+		}
+		return answers
 	}
 	requests := make([]*request, len(reads))
 	for i, read := range reads {
@@ -270,17 +284,25 @@ func (c *Client) DoAll(ctx context.Context, reads []Read) []Answer {
 		requests[i] = r
 	}
 	c.roundtrip(ctx, requests)
-	answers := make([]Answer, len(reads))
 	for i, r := range requests {
-		answers[i] = Answer{Reply: r.answer.reply, Addr: r.at}
-		switch {
-		case r.answer.err != nil:
-			answers[i] = Answer{Err: r.answer.err, Addr: r.at}
-		case r.answer.text != "":
-			answers[i] = Answer{Err: c.serverError(r.at, r.answer.text, r.keys), Addr: r.at}
-		}
+		answers[i] = c.readAnswer(r.answer, r.at, reads[i].Key)
 	}
 	return answers
+}
+
+// readAnswer is the final answer to a command that reads.
+func (c *Client) readAnswer(a answer, addr, key string) Answer {
+	switch {
+	case a.err != nil:
+		return Answer{Err: a.err, Addr: addr}
+	case a.text != "":
+		var keys []string
+		if key != "" {
+			keys = []string{key}
+		}
+		return Answer{Err: c.serverError(addr, a.text, keys), Text: a.text, Addr: addr}
+	}
+	return Answer{Reply: a.reply, Addr: addr}
 }
 
 // one sends a command and makes an error of whatever is no reply.

@@ -141,7 +141,7 @@ func (m *meter) watch(ctx context.Context, limit time.Duration) (stop func()) {
 				return
 			case <-ctx.Done():
 				select {
-				case <-done: // of two that are ready, select takes any
+				case <-done: // a ctx may end with the batch that it was for
 				default:
 					m.abort(context.Cause(ctx))
 				}

@@ -3,7 +3,6 @@ package valkey
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -11,67 +10,14 @@ import (
 	"github.com/echomq/emqctl/internal/slot"
 )
 
-// Read is one command that reads, for the owner of the slot of a key.
-type Read struct {
-	Key  string
-	Args []string
-}
-
-// Reply is the answer to a [Read].
-type Reply struct {
-	Value any    // as [Client.Do] gives it
-	Err   error  // an [*Error], when there is no value
-	Text  string // the server's own error, class word first, when it answered with one
-}
-
-// ReadAll sends commands that read, those of each node in one go, and returns
-// their replies in order. A command that could write panics.
-func (c *Client) ReadAll(ctx context.Context, reads []Read) []Reply {
-	if len(reads) == 0 {
-		return nil
-	}
-	replies := make([]Reply, len(reads))
-	if !c.cluster { // there is nowhere else to go
-		addr, commands := c.Addr(), make([][]string, len(reads))
-		for i, r := range reads {
-			mustRead(r.Args)
-			commands[i] = r.Args
-		}
-		for i, a := range c.node(addr).exchange(ctx, commands) {
-			replies[i] = c.readReply(a, addr, reads[i].Key)
-		}
-		return replies
-	}
-	requests := make([]*request, len(reads))
-	for i, r := range reads {
-		mustRead(r.Args)
-		requests[i] = &request{args: r.Args, slot: int(slot.Of(r.Key))}
-	}
-	c.roundtrip(ctx, requests)
-	for i, r := range requests {
-		replies[i] = c.readReply(r.answer, r.at, reads[i].Key)
-	}
-	return replies
-}
-
-func (c *Client) readReply(a answer, addr, key string) Reply {
-	switch {
-	case a.err != nil:
-		return Reply{Err: a.err}
-	case a.text != "":
-		return Reply{Err: c.serverError(addr, a.text, []string{key}), Text: a.text}
-	}
-	return Reply{Value: a.reply}
-}
-
 // ErrApart says that reads could not be made at one instant: the user may not
 // use transactions, or the slot is moving to another node.
 var ErrApart = errors.New("the reads could not be made in one transaction")
 
 // ReadAtOnce sends commands that read keys of one slot as a transaction, so
-// that all replies are of one instant. Its error is [ErrApart], or an
+// that all answers are of one instant. Its error is [ErrApart], or an
 // [*Error].
-func (c *Client) ReadAtOnce(ctx context.Context, key string, reads []Read) ([]Reply, error) {
+func (c *Client) ReadAtOnce(ctx context.Context, key string, reads []Read) ([]Answer, error) {
 	commands := make([][]string, 0, len(reads)+2)
 	commands = append(commands, []string{"MULTI"})
 	for _, r := range reads {
@@ -104,15 +50,15 @@ func (c *Client) ReadAtOnce(ctx context.Context, key string, reads []Read) ([]Re
 		if !ok || len(list) != len(reads) {
 			return nil, ErrApart
 		}
-		replies := make([]Reply, len(reads))
+		answered := make([]Answer, len(reads))
 		for i, v := range list {
 			a := answer{reply: v}
 			if e, ok := v.(nestedError); ok {
 				a = answer{text: string(e)}
 			}
-			replies[i] = c.readReply(a, addr, reads[i].Key)
+			answered[i] = c.readAnswer(a, addr, key)
 		}
-		return replies, nil
+		return answered, nil
 	}
 }
 
@@ -126,10 +72,4 @@ func asNestedError(m rueidis.RedisMessage) (nestedError, bool) {
 	}
 	text, _ := m.ToString()
 	return nestedError(text), true
-}
-
-func mustRead(args []string) {
-	if !isRead(args) {
-		panic(fmt.Sprintf("valkey: %q is not among the commands that only read", args))
-	}
 }

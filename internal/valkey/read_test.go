@@ -8,8 +8,8 @@ import (
 	"github.com/echomq/emqctl/internal/valkeytest"
 )
 
-// TestReadAll reads many keys of a server and of a cluster, in order.
-func TestReadAll(t *testing.T) {
+// TestDoAll reads many keys of a server and of a cluster, in order.
+func TestDoAll(t *testing.T) {
 	s, cluster := valkeytest.Start(t), valkeytest.StartCluster(t)
 	for _, addr := range []string{s.Addr, cluster.Nodes[1].Addr} {
 		c, err := Open(t.Context(), Options{URL: addr, DB: -1})
@@ -29,17 +29,17 @@ func TestReadAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			reads = append(reads, Read{key, []string{"HGET", key, "n"}})
+			reads = append(reads, Read{Key: key, Args: []string{"HGET", key, "n"}})
 		}
-		reads = append(reads, Read{"emq:{q0}:meta", []string{"LLEN", "emq:{q0}:meta"}})
-		replies := c.ReadAll(t.Context(), reads)
+		reads = append(reads, Read{Key: "emq:{q0}:meta", Args: []string{"LLEN", "emq:{q0}:meta"}})
+		replies := c.DoAll(t.Context(), reads)
 		for i, r := range replies[:300] {
 			want := any(nil)
 			if i < 20 {
 				want = fmt.Sprint(i)
 			}
-			if r.Value != want || r.Err != nil {
-				t.Errorf("%s: reply %d is %v, %v, want %v", addr, i, r.Value, r.Err, want)
+			if r.Reply != want || r.Err != nil {
+				t.Errorf("%s: reply %d is %v, %v, want %v", addr, i, r.Reply, r.Err, want)
 			}
 		}
 		if r := replies[300]; r.Err == nil || r.Text[:9] != "WRONGTYPE" {
@@ -62,14 +62,14 @@ func TestReadAtOnce(t *testing.T) {
 		}
 	}
 	key := "emq:{q}:x"
-	reads := []Read{{key, []string{"GET", key}}, {key, []string{"LLEN", key}}, {key, []string{"GET", "emq:{q}:none"}}}
+	reads := []Read{{Args: []string{"GET", key}}, {Args: []string{"LLEN", key}}, {Args: []string{"GET", "emq:{q}:none"}}}
 	c, err := Open(t.Context(), Options{URL: s.Addr, DB: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	r, err := c.ReadAtOnce(t.Context(), key, reads)
-	if err != nil || r[0].Value != "1" || r[1].Err == nil || r[1].Text == "" || r[2].Value != nil || r[2].Err != nil {
+	if err != nil || r[0].Reply != "1" || r[1].Err == nil || r[1].Text == "" || r[2].Reply != nil || r[2].Err != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	plain, err := Open(t.Context(), Options{URL: "redis://plain:pw@" + s.Addr, DB: -1})
@@ -95,7 +95,7 @@ func TestReadAtOnce(t *testing.T) {
 		_, err := far.ReadAtOnce(t.Context(), key, reads)
 		apart = apart || err == ErrApart
 	})
-	if r, err := far.ReadAtOnce(t.Context(), key, reads); err != nil || r[0].Value != "1" || !apart {
+	if r, err := far.ReadAtOnce(t.Context(), key, reads); err != nil || r[0].Reply != "1" || !apart {
 		t.Errorf("after a move: %+v, %v; apart on the way: %t", r, err, apart)
 	}
 	defer func() {
@@ -103,5 +103,5 @@ func TestReadAtOnce(t *testing.T) {
 			t.Error("a write did not panic")
 		}
 	}()
-	c.ReadAtOnce(t.Context(), key, []Read{{key, []string{"SET", key, "2"}}})
+	c.ReadAtOnce(t.Context(), key, []Read{{Args: []string{"SET", key, "2"}}})
 }
