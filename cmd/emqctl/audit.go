@@ -41,6 +41,9 @@ what was is said. See help findings for the kinds and what mends them.`,
   emqctl audit --url localhost:6379 --allow stray-key --grace 1m`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := emptyList(cmd, "allow"); err != nil {
+				return err
+			}
 			opts.Queues = args
 			return runAudit(cmd.Context(), e, opts)
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/echomq/emqctl/internal/decode"
 	"github.com/echomq/emqctl/internal/doctor"
 	"github.com/echomq/emqctl/internal/scripts"
 	"github.com/echomq/emqctl/internal/valkey"
@@ -49,6 +50,9 @@ Columns of -o tsv: ` + doctorColumns,
 		Example: "  emqctl doctor --url localhost:6379\n  emqctl doctor --url localhost:6379 --require script=enqueue -o json",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := emptyList(cmd, "require"); err != nil {
+				return err
+			}
 			return runDoctor(cmd.Context(), e, opts)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -100,6 +104,9 @@ func runDoctor(ctx context.Context, e *env, opts doctorOptions) error {
 	require, err := opts.required(reg)
 	if err != nil {
 		return err
+	}
+	if err := decode.CheckQueue(opts.Queue); err != nil && opts.Queue != "" {
+		return &usageError{msg: "--queue is " + quote(opts.Queue) + ": " + err.Error()}
 	}
 	c, err := e.connect(ctx, opts.connectionOptions)
 	if err != nil {

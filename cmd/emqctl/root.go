@@ -129,6 +129,17 @@ func refuseUnknownShells(root *cobra.Command) {
 	}
 }
 
+// emptyList refuses flags that take lists and are given an empty one, as by a
+// variable that is not set.
+func emptyList(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if list, err := cmd.Flags().GetStringSlice(name); err == nil && cmd.Flags().Changed(name) && len(list) == 0 {
+			return &usageError{msg: "--" + name + " is empty", hint: "see " + cmd.CommandPath() + " --help"}
+		}
+	}
+	return nil
+}
+
 // operands is the check of a command that takes from least to most operands,
 // or any number from least when most is -1.
 func operands(least, most int) cobra.PositionalArgs {

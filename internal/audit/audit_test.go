@@ -63,6 +63,8 @@ func TestJudge(t *testing.T) {
 		{"in-no-lane", grouped, []string{`row-in-no-set its state is pending, and it is not in the lane of "g", nor in any other set`}},
 		{"set-unreadable", with(func(v *jobView) { v.unsure = true }), nil},
 		{"two-sets", in(sound, member(pending, "", "0"), member(active, "", "1800000000001")), []string{"id-in-two-sets it is in pending and active, and its state is pending"}},
+		{"attempts-no-number", in(with(func(v *jobView) { v.attempts = "abc" }), member(pending, "", "0")), []string{`ghost-row its attempts are "abc", want a decimal number: the next claim fails when it has taken the job out of its set`}},
+		{"attempts-negative", in(with(func(v *jobView) { v.attempts = "-5" }), member(pending, "", "0")), []string{`ghost-row its attempts are "-5", want a decimal number: the next claim fails when it has taken the job out of its set`}},
 		{"ghost", in(with(func(v *jobView) { v.hasTries, v.payload = false, false }), member(pending, "", "0")), []string{"ghost-row its row has no attempts and no payload; it is in pending"}},
 		{"state", in(state("dead"), member(pending, "", "0")), []string{"state-mismatch it is in pending, and its state is dead, want pending"}},
 		{"state-unknown", state("odd\n"), []string{`state-mismatch it is in no set, and its state is "odd\n", which is none`}},

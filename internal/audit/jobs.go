@@ -204,6 +204,10 @@ func (v *jobView) judge(q *queue, now int64, grace time.Duration) (found []sight
 		}
 	}
 	ghost := len(lacks) > 0 && !v.unsure
+	if !ghost && v.hasTries && !isToken(v.attempts) && !v.unsure {
+		say(GhostRow, keys, "", "its attempts are %s, want a decimal number: the next claim fails when it has taken the job out of its set", escape.Quote(v.attempts))
+		return found
+	}
 	if ghost {
 		where := "in no set"
 		if len(v.in) > 0 {

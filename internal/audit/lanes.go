@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -43,7 +44,7 @@ func (v laneView) faults() [][2]string {
 	case v.places > 0 && v.paused:
 		out = append(out, [2]string{"paused", "the ring has it, and it is paused"})
 	case v.places > 0 && v.full():
-		out = append(out, [2]string{"full", sprint("the ring has it, and it is at its limit of %s with %s active", v.limit, v.active)})
+		out = append(out, [2]string{"full", sprint("the ring has it, and it is at its limit of %s with %s active", v.limit, cmp.Or(v.active, "none"))})
 	case v.places == 0 && v.jobs > 0 && !v.paused && !v.full():
 		out = append(out, [2]string{"missing", "its lane has jobs, it is neither paused nor at its limit, and the ring does not have it"})
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -262,15 +263,18 @@ func (a *auditor) queueKey(asks []asking, q *queue, key string, k decode.Key) []
 	case decode.Lane:
 		q.lane(k.Name)
 	case decode.RepeatRecord:
-		name := strings.Clone(k.Name)
+		name, suspected := strings.Clone(k.Name), false
+		suspect := func(bad bool) {
+			if bad && !suspected { // one look finds all that is wrong with it
+				suspected = true
+				a.suspect(&repeatCheck{a: a, q: q, name: name})
+			}
+		}
 		asks = append(asks, asking{q, command(key, "HMGET", key, "every_ms", "template"), func(r Reply) {
-			if v := list(r.Value); len(v) == 2 && (v[0] == nil || v[1] == nil) {
-				a.suspect(&repeatCheck{a: a, q: q, name: name})
-			}
+			v := list(r.Value)
+			suspect(len(v) == 2 && (v[0] == nil || v[1] == nil))
 		}}, asking{q, command(key, "ZSCORE", q.key("repeat"), name), func(r Reply) {
-			if r.Value == nil {
-				a.suspect(&repeatCheck{a: a, q: q, name: name})
-			}
+			suspect(r.Value == nil)
 		}})
 	case decode.Stream:
 		q.Streams++
@@ -368,7 +372,7 @@ func (a *auditor) readFields(ctx context.Context, rows []rowSeen, first bool, na
 			continue
 		}
 		state, hasState := text(v[0])
-		_, hasAttempts := text(v[1])
+		attempts, hasAttempts := text(v[1])
 		r.group, _ = text(v[2])
 		r.set = slices.Index(setStates[:], state)
 		hasPayload := number(payload.Value) > 0
@@ -376,7 +380,7 @@ func (a *auditor) readFields(ctx context.Context, rows []rowSeen, first bool, na
 		case !hasState && !hasAttempts && !hasPayload:
 			// Gone, most likely; a row that has only other fields is a ghost.
 			asks = append(asks, asking{r.q, command(r.key, "EXISTS", r.key), func(reply Reply) { r.bad = number(reply.Value) == 1 }})
-		case !hasState, !hasAttempts, !hasPayload, r.set == noSet && state != waitsForChildren:
+		case !hasState, !hasAttempts, !hasPayload, !isToken(attempts), r.set == noSet && state != waitsForChildren:
 			r.bad = true
 		default:
 			if parent, ok := text(v[3]); ok && state != setStates[dead] {
@@ -394,6 +398,13 @@ func (a *auditor) readFields(ctx context.Context, rows []rowSeen, first bool, na
 	}
 	a.mu.Unlock()
 	a.ask(ctx, asks)
+}
+
+// isToken reports whether attempts are what a claim can count up and a worker
+// can hold: a decimal number.
+func isToken(attempts string) bool {
+	_, err := strconv.ParseUint(attempts, 10, 63)
+	return err == nil
 }
 
 // readPlaces asks whether rows are in the sets that they name.

@@ -258,6 +258,10 @@ func (x *exam) verbRights(addr, user, queue string) Check {
 		c.Detail += fmt.Sprintf("; %d can stop half-way, and what they wrote stays", count[MayPart])
 		c.Advice = "emqctl trace VERB lists the rights that a verb wants"
 	}
+	if count[MayAll] == 0 && count[MayUnsure] == 0 {
+		c.Status = Warning
+		c.Advice = "emqctl trace VERB lists the rights that a verb wants"
+	}
 	if count[MayUnsure] > 0 {
 		c.Status = Unknown
 		c.Detail += fmt.Sprintf("; of %d it could not be asked", count[MayUnsure])
