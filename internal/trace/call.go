@@ -24,16 +24,8 @@ func (w *walker) call(e *ast.FuncCallExpr) []value {
 	var args []value
 	if e.Receiver != nil {
 		self := w.eval(e.Receiver)
-		switch s := self.(type) {
-		case strV, numV:
-			f = builtinV{"string." + e.Method}
-		case altV:
-			if _, ok := s.vs[0].(strV); ok {
-				f = builtinV{"string." + e.Method}
-			}
-		}
-		if f == nil {
-			f = w.getIndex(self, lit(e.Method), e)
+		for _, s := range alternatives(self) {
+			f = join(f, w.method(s, e.Method, e))
 		}
 		args = append(args, self)
 	} else {
@@ -60,7 +52,7 @@ func (w *walker) callValue(f value, args []value, e *ast.FuncCallExpr, n ast.Pos
 		first := true
 		for _, a := range f.vs {
 			switch a.(type) {
-			case *funcV, builtinV, unknownV, *tableV:
+			case *funcV, builtinV, unknownV, *tableV, iterV:
 				arms = append(arms, arm{"", func() {
 					r := w.callValue(a, args, e, n)
 					if first {
@@ -72,25 +64,90 @@ func (w *walker) callValue(f value, args []value, e *ast.FuncCallExpr, n ast.Pos
 			}
 		}
 		if len(arms) == 0 {
+			w.notCalled(nilV{}, e, n)
 			return []value{unknownV{"a call of no function"}}
 		}
 		w.branch(w.line(n), arms...)
 		return out
+	case iterV:
+		// What gmatch, pairs and ipairs give may be called as well.
+		if f.match {
+			v := part(f.over, ":match()")
+			return []value{join(v, nilV{}), manyV{elem: join(v, nilV{})}}
+		}
+		return []value{unknownV{"a key of an iterator"}, unknownV{"an item of an iterator"}}
 	case *tableV:
 		if c, ok := f.c.v.(*content); ok {
-			if h, ok := c.fields["__call"]; ok {
+			w.depth += 40
+			defer func() { w.depth -= 40 }()
+			if h := w.metamethod(c, "__call"); w.depth <= maxDepth && !isNil(h) {
 				return w.callValue(h, append([]value{f}, args...), e, n)
 			}
 		}
-	case unknownV:
-		if strings.Contains(f.why, "loaded") {
-			w.note(n, "a call of code that is loaded at run time is not followed; the keys it touches are missing")
-		} else if !strings.HasPrefix(f.why, "the global") && !strings.HasPrefix(f.why, "part of") {
-			w.note(n, "a call of a function that is not known ("+f.why+") is not followed")
-		}
+		w.notCalled(f, e, n)
+	default:
+		w.notCalled(f, e, n)
 	}
 	w.callbacks(args, n)
 	return []value{unknownV{"the result of a call that is not known"}}
+}
+
+// method is what s:name stands for.
+func (w *walker) method(s value, name string, n ast.PositionHolder) value {
+	switch s.(type) {
+	case nilV:
+		return nil // that way raises
+	case strV, numV:
+		if _, ok := isLit(s); ok {
+			return w.getIndex(builtinV{"string"}, lit(name), n)
+		}
+		// A decoded argument may be a table that the script put functions in.
+		var out value
+		if hasMember("string", name) {
+			out = builtinV{"string." + name}
+		}
+		for _, v := range alternatives(w.getIndex(s, lit(name), n)) {
+			if out == nil || isFunc(v) {
+				out = join(out, v)
+			}
+		}
+		return out
+	}
+	return w.getIndex(s, lit(name), n)
+}
+
+// isFunc reports whether a value is a function.
+func isFunc(v value) bool {
+	switch v.(type) {
+	case *funcV, builtinV:
+		return true
+	}
+	return false
+}
+
+// notCalled notes a call that cannot be followed: of what is not known, of
+// nil, or of what is no function. Of a global that no server has, and of what
+// the library lacks, a finding speaks.
+func (w *walker) notCalled(f value, e *ast.FuncCallExpr, n ast.PositionHolder) {
+	name := "what is called"
+	if e != nil {
+		name = text(&ast.FuncCallExpr{Func: e.Func, Receiver: e.Receiver, Method: e.Method})
+		name = strings.TrimSuffix(name, "()")
+	}
+	switch f := f.(type) {
+	case unknownV:
+		switch {
+		case strings.HasPrefix(f.why, absent), strings.HasPrefix(f.why, "the global "):
+		case strings.Contains(f.why, "loaded"):
+			w.note(n, "a call of code that is loaded at run time is not followed; the keys it touches are missing")
+		default:
+			w.note(n, "a call of a function that is not known ("+f.why+") is not followed")
+		}
+	case nilV, nil:
+		w.note(n, "a call is not followed: "+name+" is nil as far as can be told")
+	default:
+		w.note(n, "a call is not followed: "+name+" is no function as far as can be told")
+	}
 }
 
 // callbacks walks the functions that are handed to something that may call
@@ -114,6 +171,16 @@ func (w *walker) callbacks(args []value, n ast.PositionHolder) {
 			}
 		}
 	}
+}
+
+// mayBeFunc reports whether a value that was given up may have been a function.
+func mayBeFunc(u unknownV) bool {
+	for _, why := range []string{"one of many", "changed in a loop", "part of a table", "a table that", "an item of", "an index of", "the result of a", "an argument of"} {
+		if strings.HasPrefix(u.why, why) {
+			return true
+		}
+	}
+	return false
 }
 
 func isStoreCall(name string) bool { return name == "redis.call" || name == "redis.pcall" }
@@ -181,7 +248,7 @@ func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.P
 		})
 		w.tries--
 		if name == "xpcall" {
-			w.callbacks([]value{arg(1)}, n)
+			w.handed(arg(1), n)
 		}
 		w.dead = false
 		return append([]value{unknownV{"a condition"}}, join2(out, unknownV{"an error"})...)
@@ -193,10 +260,17 @@ func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.P
 		return one(w.str(arg(0)))
 	case "tonumber":
 		v := arg(0)
-		if s, ok := isLit(v); ok && len(args) == 1 {
-			if x, ok := numberLit(strings.TrimSpace(s)).(numV); ok && x.known {
+		if base, ok := isLit(arg(1)); len(args) > 1 && (!ok || base != "10") {
+			return one(join(numV{text: "tonumber(" + exprOf(pieces(v)) + ", " + exprOf(pieces(arg(1))) + ")"}, nilV{}))
+		}
+		if x, ok := v.(numV); ok && x.known {
+			return one(x)
+		}
+		if s, ok := isLit(v); ok {
+			if x, ok := numberLit(s).(numV); ok && x.known {
 				return one(x)
 			}
+			return one(nilV{})
 		}
 		if isNil(v) {
 			return one(nilV{})
@@ -223,7 +297,7 @@ func (w *walker) builtin(name string, args []value, e *ast.FuncCallExpr, n ast.P
 	case "ipairs", "pairs":
 		return one(iterV{over: arg(0), pairs: name == "pairs"})
 	case "next":
-		return []value{part(arg(0), "[key]"), w.getIndex(arg(0), unknownV{"a key"}, nil)}
+		return []value{w.anyKeyOf(arg(0)), w.getIndex(arg(0), unknownV{"a key"}, nil)}
 	case "unpack", "table.unpack":
 		return w.unpack(arg(0), arg(1), arg(2), n)
 	case "select":
@@ -350,44 +424,76 @@ func (w *walker) register(args []value, n ast.PositionHolder) {
 	w.note(n, "the registered function is not known; the keys it touches are missing")
 }
 
+// metatable is setmetatable. What __index and __call name is looked up where
+// it is used; the other events may happen anywhere.
 func (w *walker) metatable(t, m value, n ast.PositionHolder) {
-	mt, ok := m.(*tableV)
-	if !ok {
+	targets := alternatives(t)
+	for _, a := range targets {
+		tab, ok := a.(*tableV)
+		if !ok {
+			if _, isTable := m.(*tableV); isTable && !isNil(a) {
+				w.note(n, "a metatable is set on a value that is not known; what it leads to is missing")
+			}
+			continue
+		}
+		if c, ok := tab.c.v.(*content); ok {
+			nc := *c
+			nc.meta = m
+			if len(targets) > 1 {
+				nc.meta = join(c.meta, m)
+			} else if _, gone := m.(nilV); gone {
+				nc.meta = nil
+			}
+			w.set(tab.c, &nc)
+		}
+	}
+	for _, a := range alternatives(m) {
+		mt, ok := a.(*tableV)
+		if !ok {
+			continue
+		}
+		w.metas[mt.c] = true
+		if c, ok := mt.c.v.(*content); ok {
+			for _, k := range sortedKeys(c.fields) {
+				w.event(k, c.fields[k], n)
+			}
+		}
+	}
+}
+
+// event walks a function that a metatable has for an event.
+func (w *walker) event(name string, v value, n ast.PositionHolder) {
+	if !strings.HasPrefix(name, "__") || name == "__index" || name == "__call" {
 		return
 	}
-	c, ok := mt.c.v.(*content)
-	if !ok {
-		return
+	w.handed(v, n)
+}
+
+// handed walks a function that something else is going to call.
+func (w *walker) handed(v value, n ast.PositionHolder) {
+	for _, a := range alternatives(v) {
+		if u, ok := a.(unknownV); ok {
+			w.notCalled(u, nil, n)
+		}
 	}
-	tab, _ := t.(*tableV)
-	for _, k := range sortedKeys(c.fields) {
-		if k == "__index" {
-			if src, ok := c.fields[k].(*tableV); ok && tab != nil {
-				// Names that the table lacks are looked up in the other.
-				if tc, ok := tab.c.v.(*content); ok {
-					merged := *tc
-					merged.fields = map[string]value{}
-					if sc, ok := src.c.v.(*content); ok {
-						for f, v := range sc.fields {
-							merged.fields[f] = v
-						}
-					}
-					for f, v := range tc.fields {
-						merged.fields[f] = v
-					}
-					w.set(tab.c, &merged)
-				}
+	w.callbacks([]value{v}, n)
+}
+
+// anyKeyOf is any key of a table, reply or decoded argument.
+func (w *walker) anyKeyOf(t value) value {
+	var out value
+	for _, a := range alternatives(t) {
+		if tab, ok := a.(*tableV); ok {
+			if c, ok := tab.c.v.(*content); ok {
+				out = join(out, c.anyKey(numV{text: "i", from: 1}))
 				continue
 			}
 		}
-		if k == "__call" && tab != nil {
-			w.setIndex(tab, lit("__call"), c.fields[k], n)
-			continue
-		}
-		if strings.HasPrefix(k, "__") {
-			w.callbacks([]value{c.fields[k]}, n)
+		if !isNil(a) {
+			out = join(out, part(a, "[key]"))
 		}
 	}
+	return join(out, nilV{})
 }
 
 func (w *walker) unpack(t, from, to value, n ast.PositionHolder) []value {
@@ -540,6 +646,12 @@ func (w *walker) tableFunc(fn string, args []value, n ast.PositionHolder, argAt 
 		return []value{out}
 	case "getn", "maxn":
 		return []value{numV{text: "#t", digits: 4}}
+	case "sort":
+		w.handed(arg(1), n)
+		return nil
+	case "foreach", "foreachi":
+		w.handed(arg(1), n)
+		return []value{unknownV{"the result of table." + fn}}
 	}
 	w.callbacks(args, n)
 	return []value{unknownV{"the result of table." + fn}}
@@ -636,7 +748,12 @@ func (w *walker) stringFunc(fn string, args []value, n ast.PositionHolder, argAt
 	case "gsub":
 		w.callbacks(args[min(2, len(args)):], n)
 		if t, ok := arg(2).(*tableV); ok {
-			_ = t
+			// A table gives the words; its __index may be a function.
+			if c, ok := t.c.v.(*content); ok && c.meta != nil {
+				w.getIndex(t, unknownV{"a part of a string"}, n)
+			}
+		} else if u, ok := arg(2).(unknownV); ok && mayBeFunc(u) {
+			w.notCalled(u, nil, n)
 		}
 		pat, okP := isLit(arg(1))
 		rep, okR := isLit(arg(2))

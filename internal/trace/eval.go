@@ -55,11 +55,11 @@ func (w *walker) eval(e ast.Expr) value {
 	case *ast.UnaryMinusOpExpr:
 		n := w.toNum(w.eval(e.Expr))
 		if n.known {
-			return numV{known: true, v: -n.v}
+			return numV{known: true, v: -n.v, soft: n.soft}
 		}
 		return numV{text: "-" + n.text, digits: n.digits, frac: n.frac}
 	case *ast.UnaryNotOpExpr:
-		if is, known := truth(w.eval(e.Expr)); known {
+		if is, known := truth(w.asked(e.Expr)); known {
 			return boolV{!is}
 		}
 		return unknownV{"a condition"}
@@ -72,11 +72,8 @@ func (w *walker) eval(e ast.Expr) value {
 }
 
 func numberLit(s string) value {
-	if f, err := strconv.ParseFloat(s, 64); err == nil {
+	if f, ok := luaNumber(s); ok {
 		return numV{known: true, v: f}
-	}
-	if n, err := strconv.ParseUint(s, 0, 64); err == nil {
-		return numV{known: true, v: float64(n)}
 	}
 	return numV{text: s}
 }
@@ -178,10 +175,17 @@ func (c *content) with(k, v value, self *tableV) *content {
 		case appends && c.closed():
 			i = len(c.arr) + 1
 		}
+		_, cleared := v.(nilV)
 		switch {
+		case i == len(c.arr) && i >= 1 && c.closed() && cleared:
+			out.arr = trimNil(c.arr[:i-1]) // popped
 		case i >= 1 && i <= len(c.arr):
 			out.arr = slices.Clone(c.arr)
 			out.arr[i-1] = v
+		case i == len(c.arr)+1 && c.closed() && cleared:
+		case appends && c.closed() && slices.ContainsFunc(c.arr, holds):
+			// Nothing says where such a list ends.
+			out.rest = join(c.rest, v)
 		case i == len(c.arr)+1 && c.closed() && len(c.arr) < maxItems:
 			out.arr = append(slices.Clone(c.arr), v)
 		case appends && c.base == pLit, i > len(c.arr) && c.base == pLit:
@@ -221,6 +225,39 @@ func (c *content) with(k, v value, self *tableV) *content {
 	out.rest = join(c.rest, v)
 	out.keys = join(c.keys, k)
 	return &out
+}
+
+// trimNil cuts nil off the end of a list.
+func trimNil(arr []value) []value {
+	for n := len(arr); n > 0; n-- {
+		if _, ok := arr[n-1].(nilV); !ok {
+			return arr[:n:n]
+		}
+	}
+	return nil
+}
+
+// holds reports whether an item of a list may be nil by what the script does.
+func holds(v value) bool {
+	switch v := v.(type) {
+	case nilV, unknownV:
+		return true
+	case altV:
+		return slices.ContainsFunc(v.vs, holds)
+	}
+	return false
+}
+
+// maybeNil reports whether an item of a list may be nil: also what a call may
+// leave out, or a decoded argument or a reply may lack.
+func maybeNil(v value) bool {
+	switch v := v.(type) {
+	case altV:
+		return slices.ContainsFunc(v.vs, maybeNil)
+	case strV:
+		return len(v.ps) == 1 && v.ps[0].kind != pLit && (v.ps[0].kind != pReply || v.ps[0].path != "")
+	}
+	return holds(v)
 }
 
 // get is the item at a key that is known, nil when there is none for sure.
@@ -269,6 +306,21 @@ func (w *walker) anyItem(c *content, idx numV) value {
 	return out
 }
 
+// anyKey is any key of a table.
+func (c *content) anyKey(idx numV) value {
+	if c.keys == nil && len(c.fields) == 0 {
+		return idx
+	}
+	k := c.keys
+	for _, name := range sortedKeys(c.fields) {
+		k = join(k, lit(name))
+	}
+	if len(c.arr) > 0 || c.base != pLit || c.tail != nil {
+		k = join(k, idx)
+	}
+	return k
+}
+
 func sortedKeys(m map[string]value) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {
@@ -309,6 +361,9 @@ func (w *walker) getIndex(obj, key value, n ast.PositionHolder) value {
 		if !ok {
 			return unknownV{"a table that is not followed"}
 		}
+		if c.meta != nil {
+			return w.inherited(o, c, key, n)
+		}
 		if v := c.get(key); v != nil {
 			if c.base == pKeys && n != nil {
 				w.useKey(v, n)
@@ -332,13 +387,17 @@ func (w *walker) getIndex(obj, key value, n ast.PositionHolder) value {
 			if o.name == "_G" {
 				return w.name(&ast.IdentExpr{Value: l})
 			}
+			if !hasMember(o.name, l) {
+				w.unknownMember(o.name, l, n)
+				return unknownV{absent + o.name + "." + l}
+			}
 			return builtinV{o.name + "." + l}
 		}
 		return unknownV{"an index of " + o.name}
 	case strV, numV:
 		if len(pieces(o)) == 1 && pieces(o)[0].kind == pLit {
 			if l, ok := isLit(key); ok {
-				return builtinV{"string." + l}
+				return w.getIndex(builtinV{"string"}, lit(l), n)
 			}
 		}
 		if l, ok := isLit(key); ok {
@@ -358,6 +417,99 @@ func (w *walker) getIndex(obj, key value, n ast.PositionHolder) value {
 	return unknownV{"an index of a value that has none"}
 }
 
+// absent opens the reason of what the library does not have.
+const absent = "no such function: "
+
+// unknownMember finds a name that a table of the library lacks. A condition
+// may ask for one; anything else is a mistake.
+func (w *walker) unknownMember(lib, name string, n ast.PositionHolder) {
+	if n == nil || w.asking > 0 {
+		return
+	}
+	msg := "a server's " + lib + " has no " + quote(name)
+	if near := nearestMember(lib, name); near != "" {
+		msg += ", did you mean " + near + "?"
+	}
+	w.find(FindUnknownFunction, n, msg)
+}
+
+// asked evaluates what is only looked at: whether it is there, what it equals.
+func (w *walker) asked(e ast.Expr) value {
+	if _, ok := e.(*ast.AttrGetExpr); !ok {
+		return w.eval(e)
+	}
+	w.asking++
+	v := w.eval(e)
+	w.asking--
+	return v
+}
+
+// inherited is an item of a table that has a metatable: its own, and where it
+// may have none what __index gives.
+func (w *walker) inherited(t *tableV, c *content, key value, n ast.PositionHolder) value {
+	bare := *c
+	bare.meta = nil
+	own := w.getIndex(&tableV{c: &cell{v: &bare}}, key, n)
+	lacks := false
+	var out value
+	for _, v := range alternatives(own) {
+		if _, ok := v.(nilV); ok {
+			lacks = true
+			continue
+		}
+		out = join(out, v)
+	}
+	if !lacks {
+		return own
+	}
+	w.depth += 40 // a chain of metatables may lead back to its start
+	defer func() { w.depth -= 40 }()
+	if w.depth > maxDepth {
+		return join(out, unknownV{"a metatable that is not followed"})
+	}
+	for _, h := range alternatives(w.metamethod(c, "__index")) {
+		switch h := h.(type) {
+		case nilV:
+			out = join(out, nilV{})
+		case *tableV, builtinV:
+			out = join(out, w.getIndex(h, key, n))
+		case *funcV:
+			if n == nil {
+				out = join(out, unknownV{"what __index gives"})
+				continue
+			}
+			out = join(out, w.nth(w.callFunc(h, []value{t, key}, n), 0))
+		default:
+			out = join(out, unknownV{"what __index gives"})
+		}
+	}
+	return out
+}
+
+// metamethod is what a table's metatable has under a name.
+func (w *walker) metamethod(c *content, name string) value {
+	if c.meta == nil {
+		return nilV{}
+	}
+	var out value
+	for _, m := range alternatives(c.meta) {
+		switch m := m.(type) {
+		case nilV:
+			out = join(out, nilV{})
+		case *tableV:
+			mc, ok := m.c.v.(*content)
+			if !ok {
+				out = join(out, unknownV{"a metatable that is not followed"})
+				continue
+			}
+			out = join(out, mc.get(lit(name)))
+		default:
+			out = join(out, unknownV{"a metatable that is not known"})
+		}
+	}
+	return out
+}
+
 func (w *walker) setIndex(obj, key, v value, n ast.PositionHolder) {
 	objs := alternatives(obj)
 	for _, o := range objs {
@@ -368,6 +520,9 @@ func (w *walker) setIndex(obj, key, v value, n ast.PositionHolder) {
 				continue
 			}
 			w.spend(n, 1+len(c.arr)/16+len(c.fields)/4)
+			if l, ok := isLit(key); ok && strings.HasPrefix(l, "__") && w.metas[t.c] {
+				w.event(l, v, n)
+			}
 			nc := c.with(key, v, t)
 			if len(objs) > 1 {
 				nc = joinContent(c, nc)
@@ -384,7 +539,7 @@ func (w *walker) setIndex(obj, key, v value, n ast.PositionHolder) {
 		case strV, numV:
 			w.put(t, v)
 		case unknownV:
-			if _, isFn := v.(*funcV); isFn {
+			if slices.ContainsFunc(alternatives(v), isFunc) {
 				w.note(n, "a function is stored in a value that is not known; calls of it are not followed")
 			}
 		}
@@ -452,7 +607,7 @@ func (w *walker) useKey(v value, n ast.PositionHolder) {
 }
 
 func (w *walker) logical(e *ast.LogicalOpExpr) value {
-	l := w.eval(e.Lhs)
+	l := w.asked(e.Lhs)
 	if w.dead || w.over {
 		return unknownV{"not followed"}
 	}
@@ -488,17 +643,20 @@ func (w *walker) logical(e *ast.LogicalOpExpr) value {
 }
 
 func (w *walker) compare(e *ast.RelationalOpExpr) value {
-	l, r := w.eval(e.Lhs), w.eval(e.Rhs)
+	l, r := w.asked(e.Lhs), w.asked(e.Rhs)
 	if e.Operator != "==" && e.Operator != "~=" {
 		return unknownV{"a condition"}
 	}
 	eq, known := false, false
 	a, okA := isLit(l)
 	b, okB := isLit(r)
-	if okA && okB {
-		_, na := l.(numV)
-		_, nb := r.(numV)
-		eq, known = na == nb && a == b, true
+	na, isA := l.(numV)
+	nb, isB := r.(numV)
+	switch {
+	case isA && isB:
+		eq, known = na.v == nb.v, na.known && nb.known && !na.soft && !nb.soft
+	case okA && okB:
+		eq, known = isA == isB && a == b, true
 	}
 	_, nilA := l.(nilV)
 	_, nilB := r.(nilV)
@@ -521,7 +679,7 @@ func (w *walker) length(e *ast.UnaryLenOpExpr) value {
 	case *tableV:
 		if c, ok := v.c.v.(*content); ok {
 			if c.closed() {
-				return numV{known: true, v: float64(len(c.arr)), lenOf: v}
+				return numV{known: true, v: float64(len(c.arr)), lenOf: v, soft: slices.ContainsFunc(c.arr, maybeNil)}
 			}
 			n.lenOf = v
 		}
@@ -540,7 +698,7 @@ func (w *walker) toNum(v value) numV {
 		return v
 	case strV:
 		if l, ok := isLit(v); ok {
-			if n, ok := numberLit(strings.TrimSpace(l)).(numV); ok && n.known {
+			if n, ok := numberLit(l).(numV); ok && n.known {
 				return n
 			}
 			return numV{text: quote(l)}
@@ -599,20 +757,22 @@ func (w *walker) digitsOf(ps []piece) int {
 func (w *walker) arith(e *ast.ArithmeticOpExpr) value {
 	l, r := w.toNum(w.eval(e.Lhs)), w.toNum(w.eval(e.Rhs))
 	if l.known && r.known {
+		n := numV{known: true, soft: l.soft || r.soft}
 		switch e.Operator {
 		case "+":
-			return numV{known: true, v: l.v + r.v, lenOf: l.lenOf, plus: l.plus + int(r.v)}
+			n.v, n.lenOf, n.plus = l.v+r.v, l.lenOf, l.plus+int(r.v)
 		case "-":
-			return numV{known: true, v: l.v - r.v}
+			n.v = l.v - r.v
 		case "*":
-			return numV{known: true, v: l.v * r.v}
+			n.v = l.v * r.v
 		case "/":
-			return numV{known: true, v: l.v / r.v}
+			n.v = l.v / r.v
 		case "%":
-			return numV{known: true, v: l.v - math.Floor(l.v/r.v)*r.v}
+			n.v = l.v - float64(math.Floor(l.v/r.v)*r.v)
 		case "^":
-			return numV{known: true, v: math.Pow(l.v, r.v)}
+			n.v = math.Pow(l.v, r.v)
 		}
+		return n
 	}
 	digits := func(n numV) int {
 		if n.known {

@@ -29,6 +29,7 @@ const (
 	FindRefusalClass       FindingKind = "refusal-class"
 	FindWriteBeforeRefusal FindingKind = "write-before-refusal"
 	FindUnknownCommand     FindingKind = "unknown-command"
+	FindUnknownFunction    FindingKind = "unknown-function"
 	FindNoScript           FindingKind = "noscript-command"
 	FindNumberFormat       FindingKind = "number-format"
 	FindGlobalVariable     FindingKind = "global-variable"
@@ -61,6 +62,7 @@ func Kinds() []KindDoc {
 		{FindRefusalClass, "a refusal whose text does not open with a class word in capitals"},
 		{FindWriteBeforeRefusal, "a refusal after a write: the write stays"},
 		{FindUnknownCommand, "a call of a command that no server has"},
+		{FindUnknownFunction, "a name that a server's redis, string, table, cjson and so on do not have: a call of it is a call of nil"},
 		{FindNoScript, "a call of a command that a server refuses inside a script"},
 		{FindNumberFormat, "a number that a server's Lua prints with 14 digits, and so wrongly"},
 		{FindGlobalVariable, "a global variable, which a server refuses"},

@@ -56,6 +56,11 @@ func TestFindings(t *testing.T) {
 		{FindWriteBeforeRefusal, "other-arm", "if ARGV[1] then redis.call('DEL', KEYS[1]) end" + refusal + " return 1", "if ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end" + refusal + " return 1", "comes after DEL"},
 		{FindWriteBeforeRefusal, "loop", "for i = 1, 99 do" + refusal + " redis.call('DEL', KEYS[1]) end return 1", "for i = 1, 99 do" + refusal + " redis.call('TTL', KEYS[1]) end return 1", "comes after DEL"},
 		{FindUnknownCommand, "misspelt", touch + "redis.call('ZADDD', KEYS[1], 1) return 1", touch + "redis.call('zadd', KEYS[1], 1, 2) return 1", "no server has the command ZADDD, did you mean ZADD?"},
+		{FindUnknownFunction, "misspelt", touch + "redis.cal('SET', KEYS[1], 1) return 1", touch + "if redis.nosuch then redis.call('TTL', KEYS[1]) end return 1", "a server's redis has no 'cal', did you mean call?"},
+		{FindUnknownFunction, "capitals", touch + "redis.Call('SET', KEYS[1], 1) return 1", touch + "local r = redis r.call('TTL', KEYS[1]) return 1", "did you mean call?"},
+		{FindUnknownFunction, "string", touch + "local s = ('x'):trim() return 1", touch + "local s = ('x'):upper() return 1", "a server's string has no 'trim'"},
+		{FindNotFollowed, "nil", touch + "local t = {} t.put(KEYS[1]) return 1", touch + "local t = {put = tostring} t.put(KEYS[1]) return 1", "t.put is nil as far as can be told"},
+		{FindNotFollowed, "no-function", touch + "local t = {} t(KEYS[1]) return 1", touch + "local t = setmetatable({}, {__call = function() end}) t(KEYS[1]) return 1", "t is no function as far as can be told"},
 		{FindNoScript, "watch", touch + "redis.call('WATCH', KEYS[1]) return 1", touch + "redis.call('TOUCH', KEYS[1]) return 1", "a server refuses WATCH inside a script"},
 		{FindNumberFormat, "microseconds", touch + "local t = redis.call('TIME') local us = t[1] * 1000000 + t[2] redis.call('HSET', KEYS[1], 'at', 'v' .. us) return 1", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + math.floor(t[2] / 1000) redis.call('HSET', KEYS[1], 'at', 'v' .. ms) return 1", "is printed with 14"},
 		{FindNumberFormat, "fraction", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + t[2] / 1000 redis.call('HSET', KEYS[1], 'at', tostring(ms)) return 1", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + t[2] / 1000 redis.call('HSET', KEYS[1], 'at', ms) return 1", "a fractional number"},
@@ -183,7 +188,7 @@ func TestKindsAreDocumented(t *testing.T) {
 		}
 		seen[k.Kind] = true
 	}
-	if len(seen) != 20 {
+	if len(seen) != 21 {
 		t.Errorf("%d kinds are documented", len(seen))
 	}
 }

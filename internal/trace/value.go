@@ -1,9 +1,8 @@
 package trace
 
 import (
+	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -37,6 +36,7 @@ type (
 		digits   int     // an estimate of its whole digits, 0 when not known
 		frac     bool    // it may have a fraction
 		lenOf    *tableV // it is #t
+		soft     bool    // known, unless an item of the table it counts is nil
 		plus     int     // and this much more
 	}
 	// tableV is a table the script made, or KEYS or ARGV.
@@ -69,6 +69,7 @@ type content struct {
 	tail   value            // joined items behind arr, nil when none
 	rest   value            // joined items at positions that are not known, nil when none
 	keys   value            // joined keys that are not known, nil when none
+	meta   value            // the metatable, nil when none
 }
 
 type cell struct {
@@ -141,23 +142,11 @@ func isLit(v value) (string, bool) {
 			return v.ps[0].text, true
 		}
 	case numV:
-		if v.known {
+		if v.known && !math.IsNaN(v.v) { // a server may print it as -nan
 			return formatNumber(v.v), true
 		}
 	}
 	return "", false
-}
-
-// formatNumber prints a number as a server's Lua does, with 14 digits.
-func formatNumber(f float64) string {
-	s := strconv.FormatFloat(f, 'g', 14, 64)
-	if m, e, ok := strings.Cut(s, "e"); ok { // C writes at least two digits of exponent, as Go does
-		if strings.Contains(m, ".") {
-			m = strings.TrimRight(strings.TrimRight(m, "0"), ".")
-		}
-		return m + "e" + e
-	}
-	return s
 }
 
 func equal(a, b value) bool { return same(a, b, 4) }
@@ -183,7 +172,7 @@ func same(a, b value, depth int) bool {
 		return ok && slices.Equal(a.ps, b.ps)
 	case numV:
 		b, ok := b.(numV)
-		return ok && a.known == b.known && a.v == b.v && a.text == b.text && a.from == b.from && a.to == b.to && slices.Equal(a.ps, b.ps)
+		return ok && a.known == b.known && math.Float64bits(a.v) == math.Float64bits(b.v) && a.soft == b.soft && a.text == b.text && a.from == b.from && a.to == b.to && slices.Equal(a.ps, b.ps)
 	case *funcV:
 		b, ok := b.(*funcV)
 		return ok && sameFunc(a.fn, b.fn) && sameScope(a.scope, b.scope, depth-1)
@@ -224,7 +213,7 @@ func same(a, b value, depth int) bool {
 			return ok
 		}
 		if a.base != b.base || len(a.arr) != len(b.arr) || len(a.fields) != len(b.fields) ||
-			!same(a.tail, b.tail, depth-1) || !same(a.rest, b.rest, depth-1) || !same(a.keys, b.keys, depth-1) {
+			!same(a.tail, b.tail, depth-1) || !same(a.rest, b.rest, depth-1) || !same(a.keys, b.keys, depth-1) || !same(a.meta, b.meta, depth-1) {
 			return false
 		}
 		for i := range a.arr {
@@ -382,7 +371,7 @@ func widen(a, b value) value {
 }
 
 func joinContent(a, b *content) *content {
-	out := &content{base: a.base, fields: map[string]value{}, keys: join(a.keys, b.keys)}
+	out := &content{base: a.base, fields: map[string]value{}, keys: join(a.keys, b.keys), meta: join(a.meta, b.meta)}
 	if out.base == pLit {
 		out.base = b.base
 	}
@@ -416,8 +405,10 @@ func pieces(v value) []piece {
 	case strV:
 		return v.ps
 	case numV:
-		if v.known {
-			return []piece{{kind: pLit, text: formatNumber(v.v)}}
+		if l, ok := isLit(v); ok {
+			return []piece{{kind: pLit, text: l}}
+		} else if v.known {
+			return []piece{{kind: pNum, text: "nan"}}
 		}
 		if v.ps != nil {
 			return v.ps

@@ -37,6 +37,7 @@ type walker struct {
 	steps   int
 	clock   int // counts the passes of loops
 	tries   int
+	asking  int // whether what is evaluated is only asked for
 	over    bool
 	noted   map[string]bool
 	said    map[Finding]bool
@@ -46,6 +47,8 @@ type walker struct {
 	// only grows; grew tells a loop to go round again.
 	added map[piece]value
 	grew  bool
+	// metas are the tables that were made metatables.
+	metas map[*cell]bool
 }
 
 type change struct {
@@ -83,7 +86,7 @@ type loopCtx struct {
 func newWalker(t *Trace, src *source) *walker {
 	w := &walker{
 		t: t, src: src, scope: &scope{}, globals: map[string]*cell{},
-		body: &Block{Kind: BlockSeq}, added: map[piece]value{}, noted: map[string]bool{}, said: map[Finding]bool{}, work: maxWork,
+		body: &Block{Kind: BlockSeq}, added: map[piece]value{}, noted: map[string]bool{}, said: map[Finding]bool{}, metas: map[*cell]bool{}, work: maxWork,
 	}
 	w.cur = w.body
 	w.tables = &tableV{c: &cell{v: &content{base: pKeys}}}
@@ -343,7 +346,7 @@ func (w *walker) loop(text string, line int, once, endless bool, body func()) {
 func (w *walker) lose(v value) value {
 	if c, ok := v.(*content); ok {
 		u := unknownV{"changed in a loop"}
-		return &content{base: c.base, tail: u, rest: u, keys: u}
+		return &content{base: c.base, tail: u, rest: u, keys: u, meta: c.meta}
 	}
 	return unknownV{"changed in a loop"}
 }
@@ -538,7 +541,7 @@ func (w *walker) funcDef(s *ast.FuncDefStmt) {
 }
 
 func (w *walker) ifStmt(s *ast.IfStmt) {
-	cond := w.eval(s.Condition)
+	cond := w.asked(s.Condition)
 	if w.dead || w.over {
 		return
 	}
@@ -710,6 +713,19 @@ func (w *walker) genericFor(s *ast.GenericForStmt) {
 func (w *walker) each(s *ast.GenericForStmt, head string, it iterV, over value) {
 	idx := numV{text: strings.Replace(s.Names[0], "_", "i", 1), from: 1}
 	t, ok := over.(*tableV)
+	if b, isB := over.(builtinV); isB && it.pairs {
+		if names, known := members(b.name); known {
+			// In any order, so any number of times.
+			w.loop(head, w.line(s), false, false, func() {
+				var arms []arm
+				for _, name := range names {
+					arms = append(arms, arm{"", func() { w.with(s.Names, []value{lit(name), builtinV{b.name + "." + name}}, s.Stmts) }})
+				}
+				w.branch(w.line(s), arms...)
+			})
+			return
+		}
+	}
 	if !ok {
 		v := w.plus(over, element(over, idx))
 		k := value(idx)
@@ -760,15 +776,7 @@ func (w *walker) each(s *ast.GenericForStmt, head string, it iterV, over value) 
 		}
 		var k value = idx
 		if it.pairs {
-			if c.keys != nil || len(c.fields) > 0 {
-				k = c.keys
-				for _, name := range sortedKeys(c.fields) {
-					k = join(k, lit(name))
-				}
-				if len(c.arr) > 0 {
-					k = join(k, idx)
-				}
-			}
+			k = c.anyKey(idx)
 		}
 		v := w.anyItem(c, idx)
 		w.with(s.Names, []value{k, v}, s.Stmts)
