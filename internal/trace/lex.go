@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
@@ -57,6 +58,8 @@ type opener struct {
 	word string // what it is: "(", "function", "if"
 	want string // what closes it
 	do   bool   // for and while: their do is still to come
+	pre  bool   // what stands before it ends an expression that may be called
+	more bool   // a function that takes ...
 }
 
 func (s *source) str(i int) string { return s.text[s.tokens[i].off:s.tokens[i].end] }
@@ -160,6 +163,9 @@ func (s *scanner) blank() *Error {
 			s.i += 2
 			if n := s.bracket(); n >= 0 {
 				at := s.i
+				if err := s.nestedLong(n); err != nil {
+					return err
+				}
 				if !s.long(n) {
 					return s.errAt(KindSyntax, cm.off, cm.line, cm.col, "found the end of the file in a comment, want %q", "]"+strings.Repeat("=", n)+"]")
 				}
@@ -189,6 +195,30 @@ func (s *scanner) bracket() int {
 		return j - s.i - 1
 	}
 	return -1
+}
+
+// nestedLong refuses [[ in [[ ]], as a server does.
+func (s *scanner) nestedLong(n int) *Error {
+	if n > 0 {
+		return nil
+	}
+	body, _, _ := strings.Cut(s.text[s.i+2:], "]]")
+	i := strings.Index(body, "[[")
+	if i < 0 {
+		return nil
+	}
+	before, at := s.text[s.start:s.i+2]+body[:i], s.line
+	for {
+		j := strings.IndexAny(before, "\r\n")
+		if j < 0 {
+			break
+		}
+		if j+1 < len(before) && before[j] != before[j+1] && strings.IndexByte("\r\n", before[j+1]) >= 0 {
+			j++
+		}
+		before, at = before[j+1:], at+1
+	}
+	return s.errAt(KindSyntax, s.i+2+i, at, len(before)+1, "found [[ in [[ ]], and a server refuses that: write [=[ ]=]")
 }
 
 // long passes a long bracket of level n.
@@ -248,6 +278,9 @@ func (s *scanner) token(t *token) *Error {
 	case c == '[' && s.bracket() >= 0:
 		t.kind = tkString
 		n, from, line, col := s.bracket(), s.i, s.line, s.i-s.start+1
+		if err := s.nestedLong(n); err != nil {
+			return err
+		}
 		if !s.long(n) {
 			return s.errAt(KindSyntax, from, line, col, "found the end of the file in a string, want %q", "]"+strings.Repeat("=", n)+"]")
 		}
@@ -290,8 +323,10 @@ func (s *scanner) number() *Error {
 
 func isNumber(n string) bool {
 	digits := func(n string) string { return strings.TrimLeft(n, "0123456789") }
-	if len(n) > 1 && n[0] == '0' && n[1]|0x20 == 'x' {
-		return len(n) > 2 && strings.Trim(n[2:], "0123456789abcdefABCDEF") == ""
+	if isHex(n) {
+		// A server reads an exponent of two, 0x1p4, but no fraction.
+		m, e, ok := strings.Cut(strings.ToLower(n[2:]), "p")
+		return m != "" && strings.Trim(m, "0123456789abcdef") == "" && (!ok || e != "" && digits(e) == "")
 	}
 	rest := digits(n)
 	if strings.HasPrefix(rest, ".") {
@@ -306,6 +341,8 @@ func isNumber(n string) bool {
 	rest = strings.TrimPrefix(strings.TrimPrefix(rest[1:], "-"), "+")
 	return rest != "" && digits(rest) == ""
 }
+
+func isHex(n string) bool { return len(n) > 1 && n[0] == '0' && n[1]|0x20 == 'x' }
 
 func (s *scanner) quoted(q byte) *Error {
 	from, line, col := s.i, s.line, s.i-s.start+1
@@ -389,19 +426,27 @@ func unquote(lit string) []byte {
 // server counts each .. of a chain as a level.
 func (s *source) nesting() *Error {
 	run, sum := 0, 0
-	params := -1 // the ) that closed the last list of parameters
 	var runs []int
+	pre := false   // the token before ends an expression that may be called
+	names := false // in the names of a local
 	for i, t := range s.tokens {
 		w := s.str(i)
-		if t.kind == tkString || t.kind == tkNumber {
+		wasPre := pre
+		pre = false
+		switch t.kind {
+		case tkNumber:
 			continue
-		}
-		if t.kind == tkName {
+		case tkString:
+			pre = wasPre // a call with one string
+			continue
+		case tkName:
 			if w == "goto" && i+1 < len(s.tokens) && s.tokens[i+1].kind == tkName && !s.tokens[i+1].newline {
 				return s.errTok(KindSyntax, t, "found goto, and Lua 5.1 has none")
 			}
+			pre = !names
 			continue
 		}
+		names = w == "local" || names && w == ","
 		switch w {
 		case "(", "[", "{", "function", "repeat", "if", "for", "while", "do":
 			if w == "do" && len(s.open) > 0 && s.open[len(s.open)-1].do {
@@ -414,7 +459,7 @@ func (s *source) nesting() *Error {
 			case "(":
 				want = ")"
 				// A server takes this for a call or a new statement, and refuses.
-				if i > 0 && t.newline && i-1 != params && (s.str(i-1) == ")" || s.str(i-1) == "]") && s.tokens[i-1].kind == tkOp {
+				if t.newline && wasPre && !s.isParams(i) {
 					return s.errTok(KindSyntax, t, "ambiguous syntax (function call x new statement)")
 				}
 			case "[":
@@ -424,7 +469,7 @@ func (s *source) nesting() *Error {
 			case "repeat":
 				want = "until"
 			}
-			s.open = append(s.open, opener{i, w, want, w == "for" || w == "while"})
+			s.open = append(s.open, opener{tok: i, word: w, want: want, do: w == "for" || w == "while", pre: wasPre})
 			runs = append(runs, run)
 			sum += run
 			run = 0
@@ -432,8 +477,13 @@ func (s *source) nesting() *Error {
 			if n := len(s.open); n > 0 && s.open[n-1].want == w {
 				run = runs[n-1]
 				sum -= run
-				if o := s.open[n-1].tok; w == ")" && s.isParams(o) {
-					params = i
+				switch w {
+				case ")":
+					pre = !s.isParams(s.open[n-1].tok)
+				case "]":
+					pre = true
+				case "}":
+					pre = s.open[n-1].pre
 				}
 				if w == "end" || w == "until" {
 					run = 0
@@ -456,11 +506,75 @@ func (s *source) nesting() *Error {
 				run++
 			}
 		case ".", ":", "+", "*", "/", "%":
+		case "break":
+			if !s.inLoop() {
+				return s.errTok(KindSyntax, t, "found break outside a loop")
+			}
+			run = 0
+		case "...":
+			if err := s.vararg(t); err != nil {
+				return err
+			}
+			run = 0
+		case ",", ";":
+			if n := len(s.open); n > 0 && s.open[n-1].word == "{" && i > 0 && s.tokens[i-1].kind == tkOp {
+				if was := s.str(i - 1); was == "{" || was == "," || was == ";" {
+					return s.errTok(KindSyntax, t, "found %q after %q, want a value", w, was)
+				}
+			} else if w == ";" && s.opensStatement(i, wasPre) {
+				return s.errTok(KindSyntax, t, `found ";" where a statement begins, and Lua 5.1 has no empty one`)
+			}
+			run = 0
 		default:
 			run = 0
 		}
 		if len(s.open)+sum+run > MaxNesting {
 			return s.errTok(KindNesting, t, "nested deeper than %d levels, and a server refuses at 200", MaxNesting)
+		}
+	}
+	return nil
+}
+
+// opensStatement reports whether a statement begins at a token: pre says
+// that what stands before it ends an expression.
+func (s *source) opensStatement(i int, pre bool) bool {
+	if i == 0 {
+		return true
+	}
+	switch s.str(i - 1) {
+	case ";", "do", "then", "else", "repeat":
+		return s.tokens[i-1].kind != tkString
+	case ")":
+		return !pre // the parameters of a function
+	}
+	return false
+}
+
+// inLoop reports whether a loop of the same function is open.
+func (s *source) inLoop() bool {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		switch s.open[i].word {
+		case "for", "while", "repeat":
+			return true
+		case "function":
+			return false
+		}
+	}
+	return false
+}
+
+// vararg checks that ... stands in the parameters of a function, or in the
+// body of one that has it there; the script itself has.
+func (s *source) vararg(t token) *Error {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if o := &s.open[i]; o.word == "function" {
+			if i+1 < len(s.open) && s.isParams(s.open[i+1].tok) {
+				o.more = true
+			}
+			if !o.more {
+				return s.errTok(KindSyntax, t, `found "..." in a function without it`)
+			}
+			return nil
 		}
 	}
 	return nil
@@ -512,6 +626,9 @@ func (s *source) parse() ([]ast.Stmt, *Error) {
 		switch {
 		case t.kind == tkString:
 			requote(&b, unquote(w))
+		case t.kind == tkNumber && isHex(w) && strings.ContainsAny(w, "pP"):
+			f, _ := luaNumber(w)
+			b.WriteString(strconv.FormatFloat(f, 'g', -1, 64))
 		case t.kind == tkName && w == "goto":
 			b.WriteString("goto_") // a plain name in Lua 5.1
 		default:

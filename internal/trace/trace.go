@@ -181,6 +181,9 @@ func Of(s Script) (*Trace, error) {
 		return nil, s.locate(err)
 	}
 	stmts, err := src.parse()
+	if err == nil {
+		err = src.limits(stmts)
+	}
 	if err != nil {
 		return nil, s.locate(err)
 	}
