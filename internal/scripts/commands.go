@@ -63,6 +63,9 @@ type Operand struct {
 	Text  string // its bytes, when Known
 	Known bool
 	Many  bool // stands for any number of arguments, as unpack(t) does
+	// Counts says that it is the number of arguments that the next operand,
+	// one that stands for many, stands for.
+	Counts bool
 }
 
 // KeyArg says that an argument is a key.
@@ -72,6 +75,7 @@ type KeyArg struct {
 	Channel bool // a Pub/Sub channel and no key
 	Pattern bool // a SORT pattern: * is replaced by each element
 	Maybe   bool // a key or something else: what decides it is not known
+	Some    bool // with Maybe: it surely is one in some way of the call, or one at least of the many that it stands for is
 }
 
 // LookupCommand finds a command by its name in any case and, for a container
@@ -101,7 +105,12 @@ func (c *Command) Keys(args []Operand) []KeyArg {
 		return out
 	}
 	for _, s := range c.Specs {
-		s.keys(args, func(k KeyArg) { out = addKey(out, k) })
+		s.keys(args, func(k KeyArg) {
+			if a := args[k.Arg]; c.Name == "migrate" && a.Known && a.Text == "" {
+				return // no key there: they follow the word KEYS
+			}
+			out = addKey(out, k)
+		})
 	}
 	if c.Name == "sort" || c.Name == "sort_ro" {
 		sortKeys(args, func(k KeyArg) { out = addKey(out, k) })
@@ -119,6 +128,7 @@ func addKey(out []KeyArg, k KeyArg) []KeyArg {
 	if i < len(out) && out[i].Arg == k.Arg {
 		out[i].Access |= k.Access
 		out[i].Maybe = out[i].Maybe && k.Maybe
+		out[i].Some = out[i].Some && out[i].Maybe || k.Some && out[i].Maybe
 		return out
 	}
 	out = append(out, KeyArg{})
@@ -132,7 +142,9 @@ func (s *KeySpec) keys(args []Operand, yield func(KeyArg)) {
 		return
 	}
 	key := func(i int, maybe bool) {
-		yield(KeyArg{Arg: i, Access: s.Access, Channel: s.Channel, Maybe: maybe})
+		// Of many one at least is a key, and behind a count a word that is no option.
+		some := maybe && i < len(args) && (args[i].Many && (s.Counted || s.Last < 0) || s.Counted && args[i].Known)
+		yield(KeyArg{Arg: i, Access: s.Access, Channel: s.Channel, Maybe: maybe, Some: some})
 	}
 	first, maybe := s.Begin-1, false
 	if s.Keyword != "" {
@@ -173,15 +185,35 @@ func (s *KeySpec) after(args []Operand, key func(int, bool)) int {
 			return -1
 		}
 	}
-	// No keyword in sight: any unknown operand may be it.
+	// No keyword in sight: any unknown operand may be it, but for those that
+	// are the value of an option.
 	seen := false
 	for i := max(from, 0); i < len(args); i++ {
 		if seen {
 			key(i, true)
 		}
+		if n := optionValues(args[i]); n > 0 && !seen {
+			i += n
+			continue
+		}
 		seen = seen || !args[i].Known
 	}
 	return -1
+}
+
+// optionValues is how many values follow an option of a command whose keys
+// follow a keyword.
+func optionValues(o Operand) int {
+	if !o.Known {
+		return 0
+	}
+	switch strings.ToUpper(o.Text) {
+	case "COUNT", "BLOCK", "AUTH":
+		return 1
+	case "GROUP", "AUTH2":
+		return 2
+	}
+	return 0
 }
 
 func (s *KeySpec) counted(args []Operand, at int, maybe bool, key func(int, bool)) {
@@ -203,6 +235,10 @@ func (s *KeySpec) counted(args []Operand, at int, maybe bool, key func(int, bool
 		}
 		return
 	}
+	if args[at].Counts && at+1 < len(args) {
+		key(at+1, false)
+		return
+	}
 	step := max(s.Step, 1)
 	for i := at + 1; i < len(args) && (!known || i <= at+n*step); i += step {
 		if !known && args[i].Known && isOption(args[i].Text) {
@@ -216,6 +252,16 @@ func (s *KeySpec) counted(args []Operand, at int, maybe bool, key func(int, bool
 			return
 		}
 	}
+}
+
+// IsOption reports whether a word is an option of a command that takes a
+// varying number of keys, and so hardly the name of one.
+func IsOption(w string) bool {
+	switch strings.ToUpper(w) {
+	case "STORE", "STOREDIST", "BY", "GET", "ASC", "DESC", "ALPHA", "ANY", "STREAMS", "KEYS", "BLOCK", "NOACK", "GROUP", "COPY", "REPLACE", "AUTH", "AUTH2", "":
+		return true
+	}
+	return isOption(w)
 }
 
 // isOption reports whether a word ends a counted list of keys.
@@ -282,7 +328,8 @@ func sortKeys(args []Operand, yield func(KeyArg)) {
 			continue
 		}
 		if !args[i].Known {
-			if i+1 < len(args) && !args[i+1].Known {
+			// It may be STORE, or BY or GET.
+			if i+1 < len(args) {
 				yield(KeyArg{Arg: i + 1, Access: AccessRead | AccessWrite, Maybe: true})
 			}
 			continue

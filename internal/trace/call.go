@@ -1,7 +1,10 @@
 package trace
 
 import (
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
@@ -820,6 +823,53 @@ func luaSub(s string, i, j int) string {
 	return s[i-1 : j]
 }
 
+// printf is one conversion of string.format, when its value is known and C
+// and Go print it alike.
+func (w *walker) printf(flags string, verb byte, v value) (string, bool) {
+	if strings.Trim(flags, "-.0123456789") != "" || len(flags) > 6 {
+		return "", false
+	}
+	spec := "%" + flags + string(verb)
+	switch verb {
+	case 's', 'q':
+		l, ok := isLit(v)
+		if verb == 's' && flags == "" || !ok || len(l) > 4096 || strings.ContainsFunc(l, func(r rune) bool { return r < ' ' || r > '~' || verb == 'q' && (r == '"' || r == '\\') }) {
+			return "", false
+		}
+		return fmt.Sprintf(spec, l), true
+	}
+	n, ok := v.(numV)
+	if _, isLiteral := isLit(v); isLiteral && !ok {
+		n = w.toNum(v)
+	}
+	if !n.known || n.v != n.v || math.Abs(n.v) >= 1<<63 {
+		return "", false
+	}
+	switch verb {
+	case 'd', 'i':
+		return fmt.Sprintf("%"+flags+"d", int64(n.v)), true
+	case 'u', 'x', 'X', 'o':
+		if n.v < 0 || n.v != math.Trunc(n.v) {
+			return "", false
+		}
+		return fmt.Sprintf(strings.Replace(spec, "u", "d", 1), uint64(n.v)), true
+	case 'c':
+		if flags == "" && n.v >= 1 && n.v < 256 {
+			return string([]byte{byte(n.v)}), true
+		}
+	case 'f', 'e', 'E':
+		if !strings.Contains(flags, ".") {
+			spec = "%" + flags + ".6" + string(verb)
+		}
+		return fmt.Sprintf(spec, n.v), true
+	case 'g':
+		if p, err := strconv.Atoi(strings.TrimPrefix(flags, ".")); err == nil && strings.HasPrefix(flags, ".") && p > 0 && p < 20 {
+			return strconv.FormatFloat(n.v, 'g', p, 64), true
+		}
+	}
+	return "", false
+}
+
 // format is string.format with a format that is known.
 func (w *walker) format(args []value, argAt func(int) ast.PositionHolder) value {
 	f, ok := isLit(w.nth(args, 0))
@@ -846,14 +896,17 @@ func (w *walker) format(args []value, argAt func(int) ast.PositionHolder) value 
 			continue
 		}
 		v := w.nth(args, next)
+		if made, ok := w.printf(flags, verb, v); ok {
+			out = concat(out, lit(made))
+			next++
+			continue
+		}
 		switch {
 		case verb == 's' && flags == "":
 			w.prints(v, argAt(next))
 			out = concat(out, w.str(v))
 		case verb == 'd' && flags == "":
-			if n := w.toNum(v); n.known {
-				out = concat(out, lit(formatNumber(n.v)))
-			} else if n.ps != nil {
+			if n := w.toNum(v); n.ps != nil {
 				out = concat(out, strV{n.ps})
 			} else {
 				out = concat(out, strV{[]piece{{kind: pNum, text: n.text}}})
@@ -923,15 +976,40 @@ func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n a
 	name, known := isLit(cmd)
 	ops := make([]scripts.Operand, len(args))
 	s.literal = make([]string, len(args))
+	ways := 1
+	var choices [][]scripts.Operand // of an operand that is one of several
 	for i, a := range args {
-		if m, ok := a.(manyV); ok {
-			_ = m
+		a = asArgument(a)
+		switch v := a.(type) {
+		case manyV:
 			ops[i] = scripts.Operand{Many: true}
 			continue
+		case altV:
+			if c := choicesOf(v); c != nil && ways*len(c) <= maxWays {
+				if choices == nil {
+					choices = make([][]scripts.Operand, len(args))
+					args = slices.Clone(args)
+				}
+				ways *= len(c)
+				choices[i] = c
+			}
+			if choices != nil {
+				args[i] = a
+			}
+			continue
+		case numV:
+			if v.lenOf != nil && v.plus == 0 && i+1 < len(args) {
+				m, ok := args[i+1].(manyV)
+				ops[i].Counts = ok && m.t != nil && m.from == 1 && m.t.c.v == v.lenOf.c.v
+			}
 		}
 		if l, ok := isLit(a); ok {
 			ops[i] = scripts.Operand{Text: l, Known: true}
 			s.literal[i] = l
+			if _, isNum := args[i].(numV); isNum {
+				args = slices.Clone(args)
+				args[i] = a
+			}
 		}
 	}
 	source := func(i int) string {
@@ -954,7 +1032,7 @@ func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n a
 		s.spec = c
 		s.Command = strings.ToUpper(strings.ReplaceAll(c.Name, "|", " "))
 		s.Write = c.Writes()
-		uses = c.Keys(ops)
+		uses = keyArgs(name, ops, choices, ways)
 		if len(uses) == 0 && len(args) == 0 && len(c.Specs) > 0 {
 			s.Unknown = "called without its keys"
 		}
@@ -969,6 +1047,7 @@ func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n a
 		for i := range keys {
 			k := &keys[i]
 			k.Arg, k.Many, k.Maybe, k.Channel, k.SortPattern, k.Access = u.Arg+1, many, u.Maybe, u.Channel, u.Pattern, u.Access
+			k.sometimes = u.Some
 			s.access |= u.Access
 			w.work -= 2 + len(k.pieces)
 			s.Keys = append(s.Keys, *k)
@@ -976,6 +1055,94 @@ func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n a
 	}
 	w.add(&Block{Kind: BlockStep, Line: s.Line, Step: s})
 	return w.result(s, args)
+}
+
+// maxWays bounds how many combinations of alternatives are looked at to tell
+// which operands of one call are keys.
+const maxWays = 64
+
+// asArgument is a value as the server gets it: a number that is passed to it
+// directly is printed otherwise than by tostring.
+func asArgument(v value) value {
+	switch v := v.(type) {
+	case numV:
+		if v.known && !math.IsNaN(v.v) {
+			return lit(argumentNumber(v.v))
+		}
+	case altV:
+		if !slices.ContainsFunc(v.vs, func(a value) bool { _, ok := a.(numV); return ok }) {
+			return v
+		}
+		out := make([]value, len(v.vs))
+		for i, a := range v.vs {
+			out[i] = asArgument(a)
+		}
+		return altV{out}
+	}
+	return v
+}
+
+// choicesOf lists what an operand may be, when a word is among it: each word,
+// and once what is not known. It is nil when no word is.
+func choicesOf(v altV) []scripts.Operand {
+	var out []scripts.Operand
+	open := false
+	for _, a := range v.vs {
+		if l, ok := isLit(a); ok {
+			out = append(out, scripts.Operand{Text: l, Known: true})
+		} else if !isNil(a) {
+			open = true
+		}
+	}
+	if open && out != nil {
+		out = append(out, scripts.Operand{})
+	}
+	return out
+}
+
+// keyArgs tells which operands are keys, whichever of its alternatives an
+// operand is. What is a key one way and not another is marked as such.
+func keyArgs(name string, ops []scripts.Operand, choices [][]scripts.Operand, ways int) []scripts.KeyArg {
+	if choices == nil {
+		return scripts.LookupCommand(name, ops).Keys(ops)
+	}
+	now := slices.Clone(ops)
+	var out []scripts.KeyArg
+	sure := map[int]int{}
+	for way := range ways {
+		n := way
+		for i, c := range choices {
+			if c != nil {
+				now[i] = c[n%len(c)]
+				n /= len(c)
+			}
+		}
+		c := scripts.LookupCommand(name, now)
+		if c == nil {
+			continue // no such subcommand
+		}
+		for _, u := range c.Keys(now) {
+			if !u.Maybe {
+				sure[u.Arg]++
+			}
+			i := slices.IndexFunc(out, func(o scripts.KeyArg) bool { return o.Arg == u.Arg })
+			if i < 0 {
+				out = append(out, u)
+				continue
+			}
+			out[i].Access |= u.Access
+			out[i].Some = out[i].Some || u.Some
+			out[i].Channel = out[i].Channel && u.Channel
+			out[i].Pattern = out[i].Pattern && u.Pattern
+		}
+	}
+	for i := range out {
+		n := sure[out[i].Arg]
+		out[i].Maybe = n < ways
+		out[i].Some = out[i].Maybe && (out[i].Some || n > 0)
+	}
+	slices.SortFunc(out, func(a, b scripts.KeyArg) int { return a.Arg - b.Arg })
+	return out
 }
 
 // anyKeys takes every operand that is not spelled out for a possible key.

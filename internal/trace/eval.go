@@ -847,12 +847,25 @@ func (w *walker) prints(v value, at ast.PositionHolder) {
 		}
 		switch {
 		case n.known:
-			f, err := strconv.ParseFloat(formatNumber(n.v), 64)
-			if err != nil || f != n.v {
-				w.find(FindNumberFormat, at, "a server's Lua prints the number "+strconv.FormatFloat(n.v, 'f', -1, 64)+" with 14 digits, as "+formatNumber(n.v)+"; use string.format('%.0f', n)")
-			} else if math.Abs(n.v) >= 1e15 {
-				w.find(FindNumberFormat, at, "a server's Lua prints the number "+strconv.FormatFloat(n.v, 'f', -1, 64)+" as "+formatNumber(n.v)+"; use string.format('%.0f', n)")
+			if math.IsInf(n.v, 0) || math.IsNaN(n.v) {
+				continue
 			}
+			shown, whole := formatNumber(n.v), n.v == math.Trunc(n.v)
+			f, err := strconv.ParseFloat(shown, 64)
+			exact := err == nil && f == n.v
+			if exact && !(whole && strings.Contains(shown, "e")) {
+				continue
+			}
+			full, advice := strconv.FormatFloat(n.v, 'g', -1, 64), "string.format('%.17g', n)"
+			if whole && math.Abs(n.v) < 1e21 {
+				full, advice = strconv.FormatFloat(n.v, 'f', -1, 64), "string.format('%.0f', n)"
+			}
+			if !exact {
+				shown = "with 14 digits, as " + shown
+			} else {
+				shown = "as " + shown
+			}
+			w.find(FindNumberFormat, at, "a server's Lua prints the number "+full+" "+shown+"; use "+advice)
 		case n.digits > 14:
 			w.find(FindNumberFormat, at, "a number of about "+strconv.Itoa(n.digits)+" digits ("+n.text+") is printed with 14; use string.format('%.0f', n)")
 		case n.frac && n.digits >= 10:

@@ -59,6 +59,24 @@ func TestRecallHidden(t *testing.T) {
 		{name: "octal-text", text: "if tonumber('010') == 10 and tonumber('0x10') == 16 and tonumber('1_0') == nil and tonumber(' 5 ') == 5 then redis.call('SET', 'so', 1) end"},
 		{name: "other-base", text: "if tonumber('10', 2) == 2 then redis.call('SET', 'two', 1) end"},
 		{name: "hex-exponent", text: "if 0x1p4 == 16 then redis.call('SET', 'sixteen', 1) end"},
+
+		{name: "sort-option-by-a-branch", text: "local o = 'LIMIT' if ARGV[1] == 'store' then o = 'STORE' end redis.call('SORT', KEYS[1], o, 'dest')", keys: "a", argv: "store"},
+		{name: "sort-option-by-and-or", text: "redis.call('SORT', KEYS[1], ARGV[1] == 'store' and 'STORE' or 'DESC', 'dest')", keys: "a", argv: "store"},
+		{name: "sort-option-argument", text: "redis.call('SORT', KEYS[1], ARGV[1], 'dest')", keys: "a", argv: "STORE"},
+		{name: "sort-options-argument", text: "redis.call('SORT', KEYS[1], ARGV[1], ARGV[2])", keys: "a", argv: "STORE dest"},
+		{name: "sort-unpacked", text: "redis.call('SORT', KEYS[1], unpack(ARGV))", keys: "a", argv: "STORE dest"},
+		{name: "sort-built", text: "local args = {'SORT', KEYS[1]} if ARGV[1] then args[#args + 1] = 'STORE' args[#args + 1] = 'dest' end redis.call(unpack(args))", keys: "a", argv: "x"},
+		{name: "radius-option", text: "redis.call('GEORADIUS', KEYS[1], 1, 1, 1, 'km', ARGV[1] == 'x' and 'STORE' or 'STOREDIST', 'dest')", keys: "a", argv: "x"},
+		{name: "count-by-a-branch", text: "local n = 1 if ARGV[1] then n = 2 end redis.call('ZINTER', n, KEYS[1], 'second')", keys: "a", argv: "x"},
+		{name: "subcommand-by-a-branch", text: "redis.pcall('OBJECT', ARGV[1] and 'ENCODING' or 'REFCOUNT', 'hidden')", argv: "x"},
+		{name: "count-of-arguments", text: "redis.call('ZUNIONSTORE', KEYS[1], #ARGV, unpack(ARGV))", keys: "a", argv: "x y"},
+		{name: "count-unknown", text: "local n = tonumber(ARGV[1]) redis.call('ZINTER', n, 'one', 'two')", argv: "2"},
+		{name: "pairs-unpacked", text: "redis.call('MSET', unpack(ARGV))", argv: "x 1 y 2"},
+		{name: "streams-unpacked", text: "redis.call('XREAD', 'STREAMS', unpack(ARGV))", argv: "x y 0 0"},
+		{name: "number-keys", text: "redis.call('SET', 100000000000000, 1) redis.call('SET', 1e15, 1) redis.call('SET', 1/3, 1) redis.call('SET', -0, 1) redis.call('SET', 1e20, 1) redis.call('SET', 2^63, 1)"},
+		{name: "number-keys-of-a-fraction", text: "redis.call('SET', 0.1 + 0.2, 1) redis.call('SET', 1e-5, 1) redis.call('SET', 1e-7, 1) redis.call('SET', 1.234e-5, 1) redis.call('SET', -1/3, 1) redis.call('SET', 1e300, 1) redis.call('SET', 1.5e-10, 1)"},
+		{name: "number-keys-as-text", text: "redis.call('SET', 'n' .. 1e14, 1) redis.call('SET', tostring(1/3), 1) redis.call('SET', 1e15 .. '', 1) redis.call('SET', -0 .. '', 1) redis.call('SET', 1e14 .. '', 1)"},
+		{name: "number-keys-formatted", text: "redis.call('SET', ('%x'):format(255), 1) redis.call('SET', ('%q'):format('a'), 1) redis.call('SET', ('%05d'):format(42), 1) redis.call('SET', ('%.2f'):format(1/3), 1) redis.call('SET', ('%X:%c'):format(255, 65), 1) redis.call('SET', ('%5s|%-5s|%.1s'):format('a', 'b', 'cd'), 1)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr, err := Of(Script{Text: tt.text})

@@ -234,16 +234,37 @@ func (j *judge) step(s *Step) {
 	case s.spec != nil && s.spec.Flags&scripts.NoScript != 0:
 		j.at(s, FindNoScript, "a server refuses %s inside a script", s.Command)
 	}
-	for _, k := range s.Keys {
-		if k.Maybe && s.Command != "?" {
+	for i, k := range s.Keys {
+		if k.Maybe && s.Command != "?" && !j.suspect(s.Keys, i) {
 			continue
 		}
 		j.key(s, k)
 	}
 }
 
+// suspect reports whether an argument that may be a key is worth a finding:
+// not a word that is an option, and not beside a declared key where only some
+// of many are keys.
+func (j *judge) suspect(keys []Key, i int) bool {
+	if k := keys[i]; k.Origin == Literal && scripts.IsOption(k.Pattern) {
+		return false
+	}
+	for _, k := range keys {
+		if k.Arg != keys[i].Arg || !k.Maybe {
+			continue
+		}
+		if k.Many && (k.Origin == Declared || k.Origin == Derived && len(k.pieces) > 0 && k.pieces[0].kind == pKeys) {
+			return false
+		}
+	}
+	return true
+}
+
 func (j *judge) key(s *Step, k Key) {
 	what := "key"
+	if k.Maybe && !k.sometimes && s.Command != "?" {
+		what = "possible key"
+	}
 	if k.Channel {
 		what = "channel"
 	}
@@ -255,18 +276,18 @@ func (j *judge) key(s *Step, k Key) {
 	}
 	switch k.Origin {
 	case Literal:
-		j.at(s, FindUndeclaredKey, "key %q of %s is spelled out in the script, want it in KEYS", k.Pattern, s.Command)
+		j.at(s, FindUndeclaredKey, "%s %q of %s is spelled out in the script, want it in KEYS", what, k.Pattern, s.Command)
 	case Data:
-		j.at(s, FindUndeclaredKey, "key %s of %s is a whole key out of a reply (%s), want it in KEYS", k.Expr, s.Command, strings.Join(k.From, ", "))
+		j.at(s, FindUndeclaredKey, "%s %s of %s is a whole key out of a reply (%s), want it in KEYS", what, k.Expr, s.Command, strings.Join(k.From, ", "))
 	case Unknown:
-		j.at(s, FindUnknownKey, "nothing can be told of the key of %s: %s", s.Command, k.Reason)
+		j.at(s, FindUnknownKey, "nothing can be told of the %s of %s: %s", what, s.Command, k.Reason)
 	case Derived:
-		j.derived(s, k)
+		j.derived(s, k, what)
 	}
 	j.tag(s, k)
 }
 
-func (j *judge) derived(s *Step, k Key) {
+func (j *judge) derived(s *Step, k Key, what string) {
 	r, _ := root(k.pieces)
 	switch r.kind {
 	case pKeys:
@@ -274,13 +295,13 @@ func (j *judge) derived(s *Step, k Key) {
 		if a := j.t.arg(r); a != nil && a.Base != "" && r.path == "" && k.pieces[0] == r {
 			break
 		}
-		j.at(s, FindUndeclaredKey, "key %s of %s is made from ARGV[%s], which is no declared base", k.Expr, s.Command, r.index())
+		j.at(s, FindUndeclaredKey, "%s %s of %s is made from ARGV[%s], which is no declared base", what, k.Expr, s.Command, r.index())
 		return
 	case pReply:
-		j.at(s, FindUndeclaredKey, "key %s of %s is made from a reply (%s) and no declared key", k.Expr, s.Command, j.t.sourceOf(r))
+		j.at(s, FindUndeclaredKey, "%s %s of %s is made from a reply (%s) and no declared key", what, k.Expr, s.Command, j.t.sourceOf(r))
 		return
 	default:
-		j.at(s, FindUndeclaredKey, "key %s of %s is made from no declared key (%s)", k.Expr, s.Command, j.t.sourceOf(r))
+		j.at(s, FindUndeclaredKey, "%s %s of %s is made from no declared key (%s)", what, k.Expr, s.Command, j.t.sourceOf(r))
 		return
 	}
 	if suffix, ok := strings.CutPrefix(k.Pattern, "emq:{q}:"); ok && j.t.Verb != nil && !strings.Contains(suffix, "<?>") && !decode.RegisteredPattern(suffix) {

@@ -66,6 +66,8 @@ func TestFindings(t *testing.T) {
 		{FindNumberFormat, "fraction", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + t[2] / 1000 redis.call('HSET', KEYS[1], 'at', tostring(ms)) return 1", touch + "local t = redis.call('TIME') local ms = t[1] * 1000 + t[2] / 1000 redis.call('HSET', KEYS[1], 'at', ms) return 1", "a fractional number"},
 		{FindNumberFormat, "literal", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. 1721000000000000) return 1", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. 1721000000000) return 1", "as 1.721e+15"},
 		{FindNumberFormat, "argument-in-ms", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. ARGV[3] * 1000) return 1", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. ARGV[3] * 10) return 1", "about 16 digits"},
+		{FindNumberFormat, "fifteen-digits", touch + "redis.call('HSET', KEYS[1], 'at', 100000000000000 .. '') return 1", touch + "redis.call('HSET', KEYS[1], 'at', 100000000000000) return 1", "the number 100000000000000 as 1e+14; use string.format('%.0f', n)"},
+		{FindNumberFormat, "third", touch + "redis.call('HSET', KEYS[1], 'at', 'v' .. 1/3) return 1", touch + "redis.call('HSET', KEYS[1], 'at', 1/3) return 1", "with 14 digits, as 0.33333333333333; use string.format('%.17g', n)"},
 		{FindGlobalVariable, "assigned", touch + "n = 1 return 1", touch + "local n = 1 return 1", "assigns the global n"},
 		{FindGlobalVariable, "read", touch + "if nosuch then return 1 end return 1", touch + "if cjson then return 1 end return 1", "reads the global nosuch"},
 		{FindNotFollowed, "loadstring", touch + "loadstring(ARGV[1])() return 1", touch + "tostring(ARGV[1]) return 1", "code is loaded at run time by loadstring"},
@@ -190,5 +192,37 @@ func TestKindsAreDocumented(t *testing.T) {
 	}
 	if len(seen) != 21 {
 		t.Errorf("%d kinds are documented", len(seen))
+	}
+}
+
+// TestPossibleKeys: what may be a key by the call is a finding when it is not
+// declared, and none when a declared key stands there or an option.
+func TestPossibleKeys(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"redis.call('MGET', unpack(ARGV))", "1:1: key ARGV[...] of MGET is made from ARGV[...], which is no declared base"},
+		{"redis.call('MSET', unpack(ARGV))", "1:1: key ARGV[...] of MSET is made from ARGV[...], which is no declared base"},
+		{"redis.call('MSET', unpack(KEYS))", ""},
+		{"local t = {} for i = 1, #KEYS do t[#t + 1] = KEYS[i] t[#t + 1] = ARGV[i] end redis.call('MSET', unpack(t))", ""},
+		{"redis.call('XREAD', 'STREAMS', unpack(ARGV))", "1:1: key ARGV[...] of XREAD is made from ARGV[...], which is no declared base"},
+		{"redis.call('XREAD', 'COUNT', ARGV[1], 'STREAMS', KEYS[1], ARGV[2])", ""},
+		{"redis.call('ZUNIONSTORE', KEYS[1], #ARGV, unpack(ARGV))", "1:1: key ARGV[...] of ZUNIONSTORE is made from ARGV[...], which is no declared base"},
+		{"redis.call('ZUNIONSTORE', KEYS[1], #KEYS - 1, unpack(KEYS, 2))", ""},
+		{"local a = {'ZUNIONSTORE', KEYS[1], #ARGV} for i = 1, #ARGV do a[#a + 1] = ARGV[i] end redis.call(unpack(a))", "1:87: key ARGV[i] of ZUNIONSTORE is made from ARGV[i], which is no declared base"},
+		{"redis.call('ZINTER', tonumber(ARGV[1]), 'one', 'WEIGHTS', 1)", `1:1: key "one" of ZINTER is spelled out in the script, want it in KEYS`},
+		{"redis.call('SORT', KEYS[1], unpack(ARGV))", "1:1: possible key ARGV[...] of SORT is made from ARGV[...], which is no declared base"},
+		{"redis.call('SORT', KEYS[1], ARGV[1], ARGV[2])", "1:1: possible key ARGV[2] of SORT is made from ARGV[2], which is no declared base"},
+		{"redis.call('SORT', KEYS[1], ARGV[1], 'ALPHA')", ""},
+		{"redis.call('SORT', KEYS[1], 'LIMIT', ARGV[1], ARGV[2])", ""},
+		{"redis.call('SORT', KEYS[1], ARGV[1] and 'STORE' or 'LIMIT', 'dest')", `1:1: key "dest" of SORT is spelled out in the script, want it in KEYS`},
+		{"local a = {'SORT', KEYS[1]} if ARGV[1] then a[#a + 1] = 'STORE' a[#a + 1] = 'dest' end redis.call(unpack(a))", `1:88: possible key "dest" of SORT is spelled out in the script, want it in KEYS`},
+		{"local a = {'SORT', KEYS[1]} if ARGV[1] then a[#a + 1] = 'STORE' a[#a + 1] = KEYS[2] end redis.call(unpack(a))", ""},
+		{"redis.call('GEORADIUS', KEYS[1], 1, 1, 1, 'km', 'COUNT', ARGV[1], 'ASC')", ""},
+		{"redis.call('HSET', KEYS[1], unpack(ARGV))", ""},
+		{"redis.pcall('MIGRATE', 'h', 1, '', 0, 10, 'KEYS', KEYS[1], KEYS[2])", ""},
+	} {
+		got := findings(t, tt.text, nil, Law{})
+		if g := strings.Join(got[FindUndeclaredKey], "; "); g != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.text, g, tt.want)
+		}
 	}
 }

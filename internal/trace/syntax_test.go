@@ -56,3 +56,52 @@ func TestSyntaxAsServer(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersAsServer holds how numbers are printed and read to a real
+// server, over many of them.
+func TestNumbersAsServer(t *testing.T) {
+	c := valkeytest.Start(t).Client()
+	texts := []string{"0", "-0", "1/3", "2^53", "2^63", "-(2^63)", "1e14", "1e15", "1e16", "123456789012345", "0.1", "5e-324", "1.7e308", "1e21", "1e22", "12345678901234567890123", "0.1+0.2", "1/0", "-1/0"}
+	for e := -25; e < 30; e++ {
+		for _, m := range []string{"1", "1.5", "-2.25", "1.2345678901", "9.87654321012345678"} {
+			if n := fmt.Sprintf("%se%d", m, e); n != "1e23" { // where fpconv does not find the shortest
+				texts = append(texts, n)
+			}
+		}
+	}
+	for _, text := range texts {
+		tr, err := Of(Script{Text: "redis.call('GET', " + text + ") redis.call('GET', " + text + " .. '') redis.call('GET', string.format('%.17g|%.3f|%e', " + text + ", " + text + ", " + text + "))"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, print := range []string{"redis.call('ECHO', " + text + ")", text + " .. ''"} {
+			want, err := do(c, "EVAL", "return "+print, "0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tr.Steps[i].Keys[0].Pattern; got != want {
+				t.Errorf("%s: %q, a server has %q", print, got, want)
+			}
+		}
+		want, _ := do(c, "EVAL", "return string.format('%.17g|%.3f|%e', "+text+", "+text+", "+text+")", "0")
+		if k := tr.Steps[2].Keys[0]; k.Origin == Literal && k.Pattern != want {
+			t.Errorf("%s formatted: %q, a server has %q", text, k.Pattern, want)
+		}
+	}
+	for _, s := range []string{"10", "010", "0x10", "0X1f", " 5 ", "5 5", "", " ", "0b1", "0o7", "1_0", "nan", "NaN", "inf", "-inf", "infinity", "+5", "--5", "+-5", "0x", "0x1p4", "0x.8", "0x1.8p1", "1e5", "1e", "e5", ".5", "5.", ".", "1e400", "-1e400", "0x1e+1", "1e+5", "1d5", "\t7\n", "7\v"} {
+		got, known := luaNumber(s)
+		want, err := do(c, "EVAL", "local n = tonumber(ARGV[1]) if n == nil then return 'nil' end return string.format('%.17g', n)", "0", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := "nil"
+		if known {
+			if g = fmt.Sprintf("%.17g", got); strings.Contains(g, "Inf") {
+				g = strings.TrimPrefix(strings.ToLower(g), "+")
+			}
+		}
+		if !strings.EqualFold(strings.TrimPrefix(want, "-"), strings.TrimPrefix(g, "-")) || strings.HasPrefix(g, "-") != strings.HasPrefix(want, "-") && g != "NaN" {
+			t.Errorf("tonumber(%q): %s, a server says %s", s, g, want)
+		}
+	}
+}

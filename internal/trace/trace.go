@@ -38,6 +38,8 @@ type Key struct {
 
 	N      int `json:"-"` // n of a declared KEYS[n]; 0 when the index is not fixed
 	pieces []piece
+
+	sometimes bool // Maybe, and surely a key in some way of the call, or some of Many are
 }
 
 // Step is one store command.
