@@ -29,10 +29,11 @@ func (p *page) label(word string) *page {
 	return p
 }
 
-// ink writes trusted text in a style.
+// ink writes text in a style. Whatever bytes it quotes, none reaches a
+// terminal that is not printable.
 func (p *page) ink(i ink, s string) *page {
 	p.buf = append(p.buf, i.on...)
-	p.buf = append(p.buf, s...)
+	p.buf = append(p.buf, clean(s)...)
 	p.buf = append(p.buf, i.off...)
 	return p
 }
@@ -50,9 +51,9 @@ func (p *page) bytes(i ink, s string) *page {
 	return p
 }
 
-// str writes plain text.
+// str writes text without a style.
 func (p *page) str(s string) *page {
-	p.buf = append(p.buf, s...)
+	p.buf = append(p.buf, clean(s)...)
 	return p
 }
 

@@ -88,6 +88,7 @@ func (v *Verdict) at(a Answer, s *Step, format string, args ...any) {
 }
 
 func (v *Verdict) add(a Answer, at position, reason string) {
+	reason = shown(reason)
 	if v.Verdict != Refused {
 		v.Verdict = a
 	}

@@ -168,7 +168,7 @@ func (j *judge) at(s *Step, kind FindingKind, format string, args ...any) {
 }
 
 func (j *judge) add(kind FindingKind, line, col int, format string, args ...any) {
-	j.out = append(j.out, Finding{Kind: kind, Line: max(line, 1), Col: max(col, 1), Message: fmt.Sprintf(format, args...)})
+	j.out = append(j.out, Finding{Kind: kind, Line: max(line, 1), Col: max(col, 1), Message: shown(fmt.Sprintf(format, args...))})
 }
 
 func (j *judge) sorted() []Finding {

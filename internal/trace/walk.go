@@ -104,6 +104,7 @@ func (w *walker) main(stmts []ast.Stmt) {
 // note says that something could not be followed.
 func (w *walker) note(n ast.PositionHolder, msg string) {
 	p := w.src.pos(n)
+	msg = shown(msg)
 	key := strconv.Itoa(int(p.off)) + msg
 	if !w.noted[key] {
 		w.noted[key] = true
@@ -113,7 +114,7 @@ func (w *walker) note(n ast.PositionHolder, msg string) {
 
 func (w *walker) find(kind FindingKind, n ast.PositionHolder, msg string) {
 	p := w.src.pos(n)
-	f := Finding{Kind: kind, Line: int(p.line), Col: int(p.col), Message: msg}
+	f := Finding{Kind: kind, Line: int(p.line), Col: int(p.col), Message: shown(msg)}
 	if !w.said[f] {
 		w.said[f] = true
 		w.t.extra = append(w.t.extra, f)
