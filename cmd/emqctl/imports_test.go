@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"internal/executor":   {"internal/scripts"},
 	"internal/decode":     {"internal/brandedid", "internal/escape", "github.com/agnivade/levenshtein"},
 	"internal/embedded":   {"internal/brandedid", "internal/executor", "internal/scripts", "scripts", "github.com/alicebob/miniredis/v2"},
-	"internal/trace":      {"internal/decode", "internal/escape", "internal/scripts", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},
+	"internal/trace":      {"internal/decode", "internal/escape", "internal/scripts", "internal/slot", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},
 	"internal/valkey":     {"internal/escape", "internal/executor", "internal/scripts", "internal/slot", "github.com/redis/rueidis"},
 	"internal/look":       {"internal/brandedid", "internal/decode", "internal/slot", "internal/valkey"},
 	"internal/doctor":     {"internal/scripts", "internal/trace", "internal/valkey"},

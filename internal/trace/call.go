@@ -414,6 +414,7 @@ func (w *walker) str(v value) value {
 // register walks the functions of a library (#!lua name=...), which get KEYS
 // and ARGV as their parameters.
 func (w *walker) register(args []value, n ast.PositionHolder) {
+	w.t.library = true
 	f := w.nth(args, 1)
 	if t, ok := w.nth(args, 0).(*tableV); ok {
 		if c, ok := t.c.v.(*content); ok {

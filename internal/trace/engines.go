@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/echomq/emqctl/internal/scripts"
+	"github.com/echomq/emqctl/internal/slot"
 )
 
 // Answer is what an engine would say of a script.
@@ -130,30 +131,82 @@ func (t *Trace) everywhere(v *Verdict) {
 	if t.Shebang == "" {
 		return
 	}
-	engine, flags := t.shebangLine()
-	if engine != "lua" {
-		v.say(Refused, "the first line asks for the engine %q, want #!lua", engine)
+	flags, refused := t.shebangLine()
+	if refused != "" {
+		v.say(Refused, "%s", refused)
 	}
 	for i := range t.Steps {
-		s := &t.Steps[i]
-		if s.Write && s.spec != nil && slices.Contains(flags, "no-writes") {
+		if s := &t.Steps[i]; slices.Contains(flags, "no-writes") && s.replicates() {
 			v.at(Refused, s, "%s writes, and the first line says no-writes", s.Command)
 		}
 	}
 }
 
-// shebangLine reads "#!lua name=x flags=a,b".
-func (t *Trace) shebangLine() (engine string, flags []string) {
-	words := strings.Fields(strings.TrimPrefix(t.Shebang, "#!"))
-	for i, w := range words {
-		if i == 0 {
-			engine = w
+// replicates reports whether no-writes is in the way of a command: it writes,
+// or may have to be replicated.
+func (s *Step) replicates() bool {
+	switch s.Command {
+	case "PUBLISH", "SPUBLISH", "PFCOUNT":
+		return true
+	}
+	return s.Write && s.spec != nil
+}
+
+// shebangFlags are what may follow flags=.
+var shebangFlags = []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
+
+// shebangLine reads "#!lua flags=a,b", or "#!lua name=x" of a library of
+// functions, as a server does; refused says why it would not load the script.
+func (t *Trace) shebangLine() (flags []string, refused string) {
+	words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(t.Shebang, `"`, ""), "'", ""))
+	if len(words) == 0 {
+		return nil, ""
+	}
+	if words[0] != "#!lua" {
+		return nil, fmt.Sprintf("the first line asks for the engine %q, want #!lua", strings.TrimPrefix(words[0], "#!"))
+	}
+	if len(t.source.text) == len(t.Shebang) {
+		return nil, "the first line does not end, and a server wants a script behind it"
+	}
+	for _, w := range words[1:] {
+		list, ok := strings.CutPrefix(w, "flags=")
+		if name, isName := strings.CutPrefix(w, "name="); isName && name != "" && t.library {
+			continue
 		}
-		if f, ok := strings.CutPrefix(w, "flags="); ok {
-			flags = strings.Split(f, ",")
+		if !ok {
+			return flags, fmt.Sprintf("the first line has the option %q, and a server knows only flags=", w)
+		}
+		if list == "" {
+			continue
+		}
+		for _, f := range strings.Split(list, ",") {
+			if !slices.Contains(shebangFlags, f) {
+				return flags, fmt.Sprintf("the first line has the flag %q, want %s", f, strings.Join(shebangFlags, ", "))
+			}
+			flags = append(flags, f)
 		}
 	}
-	return engine, flags
+	return flags, ""
+}
+
+// loading finds what makes a server refuse a script before it runs, or at
+// every run.
+func (j *judge) loading() {
+	if j.t.Shebang == "" {
+		return
+	}
+	flags, refused := j.t.shebangLine()
+	if refused != "" {
+		j.add(FindShebang, 1, 1, "%s", refused)
+	}
+	if !slices.Contains(flags, "no-writes") {
+		return
+	}
+	for i := range j.t.Steps {
+		if s := &j.t.Steps[i]; s.replicates() {
+			j.at(s, FindShebang, "%s writes, and the first line says no-writes", s.Command)
+		}
+	}
 }
 
 func (t *Trace) standalone(*Verdict) {}
@@ -164,7 +217,13 @@ func (t *Trace) cluster(v *Verdict) {
 		return
 	}
 	t.declaredSlot(v)
-	t.eachKey(func(s *Step, k Key) {
+	t.clusterCommands(v)
+	t.unserved(v)
+}
+
+// unserved says which keys may lie in a slot that the node does not serve.
+func (t *Trace) unserved(v *Verdict) {
+	t.eachSlotted(func(s *Step, k Key) {
 		if same, why := t.sameSlot(k); same != OK {
 			v.at(Depends, s, "%s; the node must own its slot", why)
 		}
@@ -172,19 +231,122 @@ func (t *Trace) cluster(v *Verdict) {
 }
 
 func (t *Trace) shebang(v *Verdict) {
-	_, flags := t.shebangLine()
+	flags, _ := t.shebangLine()
 	if slices.Contains(flags, "no-cluster") {
 		v.say(Refused, "its first line says no-cluster")
 	}
 	t.declaredSlot(v)
+	t.clusterCommands(v)
 	if slices.Contains(flags, "allow-cross-slot-keys") {
+		t.unserved(v)
 		return
 	}
-	t.eachKey(func(s *Step, k Key) {
+	first := ""
+	t.eachSlotted(func(s *Step, k Key) {
 		if same, why := t.sameSlot(k); same != OK {
 			v.at(same, s, "%s", why)
 		}
+		if k.Origin != Literal || k.Maybe || k.SortPattern {
+			return
+		}
+		if first == "" {
+			first = k.Pattern
+		}
+		if slot.Of(first) != slot.Of(k.Pattern) {
+			v.at(Refused, s, "keys %q and %q lie in different slots", first, k.Pattern)
+		}
 	})
+}
+
+// eachSlotted calls f for every key and every channel that has a slot.
+func (t *Trace) eachSlotted(f func(*Step, Key)) {
+	for i := range t.Steps {
+		for _, k := range t.Steps[i].Keys {
+			if !k.SortPattern && (!k.Channel || t.Steps[i].Command == "SPUBLISH") {
+				f(&t.Steps[i], k)
+			}
+		}
+	}
+}
+
+// clusterCommands is what a server in a cluster refuses of any script: other
+// databases, the patterns of SORT, and one command on keys of several slots.
+func (t *Trace) clusterCommands(v *Verdict) {
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		if s.spec == nil {
+			continue
+		}
+		operand := func(n int) string {
+			if n < len(s.literal) {
+				return s.literal[n]
+			}
+			return ""
+		}
+		switch s.Command {
+		case "SWAPDB", "MOVE":
+			v.at(Refused, s, "%s is not allowed in cluster mode", s.Command)
+		case "SELECT":
+			if db := operand(0); db == "" {
+				v.at(Depends, s, "SELECT of another database than 0 is not allowed in cluster mode")
+			} else if db != "0" {
+				v.at(Refused, s, "SELECT is not allowed in cluster mode")
+			}
+		case "COPY":
+			for n := 2; n+1 < len(s.literal); n++ {
+				if strings.EqualFold(s.literal[n], "DB") && operand(n+1) != "0" {
+					v.at(Refused, s, "COPY to another database is not allowed in cluster mode")
+				}
+			}
+		case "SORT", "SORT_RO":
+			t.sortPatterns(v, s, operand)
+		}
+		first := ""
+		for _, k := range s.Keys {
+			if k.Origin != Literal || k.Maybe || k.Alternative || k.SortPattern || k.Channel {
+				continue
+			}
+			if first == "" {
+				first = k.Pattern
+			}
+			if slot.Of(first) != slot.Of(k.Pattern) {
+				v.at(Refused, s, "keys %q and %q of one %s lie in different slots", first, k.Pattern, s.Command)
+			}
+		}
+	}
+}
+
+// sortPatterns judges BY and GET: the keys they make must surely lie in the
+// slot of the key that is sorted. GET is asked even without an asterisk.
+func (t *Trace) sortPatterns(v *Verdict, s *Step, operand func(int) string) {
+	for n := 1; n+1 < len(s.literal); n++ {
+		if strings.EqualFold(operand(n), "GET") {
+			if p := operand(n + 1); p != "" && !strings.Contains(p, "*") {
+				t.sortPattern(v, s, Key{Origin: Literal, Pattern: p})
+			}
+			n++
+		}
+	}
+	for _, k := range s.Keys {
+		if k.SortPattern {
+			t.sortPattern(v, s, k)
+		}
+	}
+}
+
+func (t *Trace) sortPattern(v *Verdict, s *Step, p Key) {
+	before, _, _ := strings.Cut(p.Pattern, "*")
+	tag := tagOf(before)
+	switch sorted := s.Keys[0]; {
+	case p.Origin == Literal && tag == "":
+		v.at(Refused, s, "the pattern %q of %s has no hash tag, and is denied in cluster mode", p.Pattern, s.Command)
+	case p.Origin == Literal && sorted.Origin == Literal && slot.Of(p.Pattern) != slot.Of(sorted.Pattern):
+		v.at(Refused, s, "the pattern %q of %s lies in another slot than the key %q", p.Pattern, s.Command, sorted.Pattern)
+	default:
+		if same, why := t.sameSlot(p); same != OK {
+			v.at(same, s, "a pattern of %s: %s", s.Command, why)
+		}
+	}
 }
 
 // eachKey calls f for every key, channels aside.
@@ -201,9 +363,16 @@ func (t *Trace) eachKey(f func(*Step, Key)) {
 // declaredSlot asks whether the declared keys share a slot.
 func (t *Trace) declaredSlot(v *Verdict) {
 	if t.Verb == nil {
+		read := map[int]bool{}
+		for n, seen := range t.keysSeen {
+			read[n] = seen
+		}
+		for _, u := range t.keyUses {
+			read[u.n] = true
+		}
 		n := 0
-		for _, s := range t.keysSeen {
-			if s {
+		for _, seen := range read {
+			if seen {
 				n++
 			}
 		}
@@ -331,7 +500,8 @@ func (t *Trace) elasticache(v *Verdict) {
 
 func (t *Trace) shebangless(v *Verdict) {
 	t.declaredSlot(v)
-	t.eachKey(func(s *Step, k Key) {
+	t.clusterCommands(v)
+	t.eachSlotted(func(s *Step, k Key) {
 		if same, why := t.sameSlot(k); same != OK {
 			v.at(same, s, "%s", why)
 		}

@@ -103,10 +103,29 @@ func TestClusterRules(t *testing.T) {
 		{"declared-in-two-slots", "return redis.call('GET', KEYS[1])", []string{"a", "b"}, "CROSSSLOT", "cluster", OK, nil},
 		{"shebang-same-tag", "#!lua\nreturn redis.call('SET', KEYS[1] .. ':logs', 1)", []string{"emq:{q}:job:1"}, "", "cluster-shebang", OK, contract()},
 		{"shebang-other-slot", "#!lua\nreturn redis.call('SET', 'emq:{orders}:x', 1)", []string{"emq:{q}:job:1"}, "do not hash to the same slot", "cluster-shebang", Refused, contract()},
-		{"shebang-lifted", "#!lua flags=allow-cross-slot-keys\nreturn redis.call('SET', 'emq:{orders}:x', 1)", []string{"emq:{q}:job:1"}, "", "cluster-shebang", OK, contract()},
+		{"shebang-lifted", "#!lua flags=allow-cross-slot-keys\nreturn redis.call('SET', 'emq:{orders}:x', 1)", []string{"emq:{q}:job:1"}, "", "cluster-shebang", Depends, contract()},
 		{"shebang-no-cluster", "#!lua flags=no-cluster\nreturn redis.call('GET', KEYS[1])", []string{"emq:{q}:job:1"}, "cluster", "cluster-shebang", Refused, contract()},
 		{"shebang-no-writes", "#!lua flags=no-writes\nreturn redis.call('DEL', KEYS[1])", []string{"emq:{q}:job:1"}, "Write commands are not allowed", "cluster-shebang", Refused, contract()},
 		{"shebang-engine", "#!python\nreturn 1", []string{"a"}, "Unexpected engine", "cluster-shebang", Refused, nil},
+		{"two-keys-one-touched", "redis.call('GET', KEYS[1]) return KEYS[2]", []string{"a", "b"}, "CROSSSLOT", "cluster", Depends, nil},
+		{"select", "redis.call('SELECT', 1)", nil, "not allowed in cluster mode", "cluster", Refused, nil},
+		{"select-0", "redis.call('SELECT', 0)", nil, "", "cluster", OK, nil},
+		{"swapdb", "redis.call('SWAPDB', 0, 1)", nil, "not allowed in cluster mode", "cluster", Refused, nil},
+		{"move", "redis.call('MOVE', KEYS[1], 1)", []string{"a"}, "not allowed in cluster mode", "cluster", Refused, nil},
+		{"copy", "redis.call('COPY', KEYS[1], KEYS[2], 'DB', 1)", []string{"a", "{a}b"}, "out of range", "cluster", Refused, nil},
+		{"copy-0", "redis.call('COPY', KEYS[1], KEYS[2], 'DB', 0)", []string{"a", "{a}b"}, "", "cluster", Depends, nil},
+		{"sort-by", "redis.call('SORT', KEYS[1], 'BY', 'w*')", []string{"a"}, "denied in Cluster mode", "cluster", Refused, nil},
+		{"sort-by-tag", "redis.call('SORT', KEYS[1], 'BY', '{a}w*')", []string{"a"}, "", "cluster", Depends, nil},
+		{"sort-by-other-tag", "redis.call('SORT', 'a', 'BY', '{b}w*')", nil, "denied in Cluster mode", "cluster", Refused, nil},
+		{"sort-by-nothing", "redis.call('SORT', KEYS[1], 'BY', 'nosort')", []string{"a"}, "", "cluster", OK, nil},
+		{"sort-get", "redis.call('SORT_RO', KEYS[1], 'GET', '#')", []string{"a"}, "denied in Cluster mode", "cluster", Refused, nil},
+		{"shard-channel", "#!lua\nredis.call('SPUBLISH', 'c', 1)", []string{"a"}, "do not hash to the same slot", "cluster-shebang", Depends, nil},
+		{"channel", "#!lua\nredis.call('PUBLISH', 'c', 1)", []string{"a"}, "", "cluster-shebang", OK, nil},
+		{"one-command-two-slots", "redis.call('MSET', 'a', 1, 'b', 2)", nil, "hash to the same slot", "cluster", Refused, nil},
+		{"one-command-one-slot", "redis.call('MSET', '{a}', 1, '{a}b', 2)", nil, "", "cluster", Depends, nil},
+		{"shebang-one-command-two-slots", "#!lua flags=allow-cross-slot-keys\nredis.call('MSET', 'a', 1, 'b', 2)", nil, "hash to the same slot", "cluster-shebang", Refused, nil},
+		{"shebang-two-literals", "#!lua\nredis.call('SET', 'a', 1) redis.call('SET', 'b', 2)", nil, "do not hash to the same slot", "cluster-shebang", Refused, nil},
+		{"two-literals", "redis.call('SET', 'a', 1) redis.call('SET', 'b', 2)", nil, "", "cluster", Depends, nil},
 		{"global", "x = 1", []string{"a"}, "readonly table", "cluster", Refused, nil},
 		{"noscript", "return redis.call('WATCH', KEYS[1])", []string{"a"}, "not allowed from script", "cluster", Refused, nil},
 	} {
@@ -253,5 +272,39 @@ func TestACLIsTaken(t *testing.T) {
 		if _, err := do(user, append(args, "x")...); err != nil && !strings.Contains(err.Error(), "nil") {
 			t.Errorf("%s: with %s: %v", tt.name, acl.Rules(), err)
 		}
+	}
+}
+
+// TestShebangAsServer: a first line that a server does not load is a finding,
+// and refused by every engine; what it loads is neither.
+func TestShebangAsServer(t *testing.T) {
+	c := valkeytest.Start(t).Client()
+	for _, text := range []string{
+		"#!lua\nreturn 1", "#!lua flags=bogus\nreturn 1", "#!lua name=x\nreturn 1", "#!lua flags=allow-oom no-writes\nreturn 1", "#!lua flags=\nreturn 1",
+		"#!lua  flags=no-writes,\nreturn 1", "#!/usr/bin/lua\nreturn 1", "#!lua flags=no-writes flags=no-writes\nreturn 1", "#!LUA\nreturn 1", "#!js\nreturn 1",
+		"#!lua flags=no-writes, allow-oom\nreturn 1", "#!lua ", "#!lua", "#!\nreturn 1", "#! lua\nreturn 1", "#!lua\tflags=no-writes\nreturn 1", "#!lua foo=1\nreturn 1",
+		"#!lua flags=,no-writes\nreturn 1", "#!lua FLAGS=no-writes\nreturn 1", "#!lua flags=NO-WRITES\nreturn 1", "#!lua flags=allow-stale,no-cluster,allow-cross-slot-keys,allow-oom,no-writes\nreturn 1",
+		"#!lua flags=\"no-writes\"\nreturn 1", "#!lua\r\nreturn 1", "#!lua flags=no-writes \nreturn 1", "#!lua flags=no-writes\nreturn redis.call('PUBLISH', 'c', 1)",
+		"#!lua flags=no-writes\nreturn redis.call('PFCOUNT', 'c')", "#!lua flags=no-writes\nreturn redis.call('SET', 'c', 1)", "#!lua flags=no-writes\nreturn redis.call('GET', 'c')",
+	} {
+		_, serverErr := do(c, "EVAL", text, "0")
+		if serverErr != nil && strings.Contains(serverErr.Error(), "nil message") {
+			serverErr = nil
+		}
+		tr, err := Of(Script{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(tr.Findings(Law{}), func(f Finding) bool { return f.Kind == FindShebang })
+		if refused := tr.Engines()[0].Verdict == Refused; found != (serverErr != nil) || refused != found {
+			t.Errorf("%q: found %v, refused %v, a server says %v", text, found, refused, serverErr)
+		}
+	}
+	lib := "#!lua name=lib\nredis.register_function('f', function(keys) return redis.call('GET', keys[1]) end)"
+	if _, err := do(c, "FUNCTION", "LOAD", lib); err != nil {
+		t.Fatal(err)
+	}
+	if tr, err := Of(Script{Text: lib}); err != nil || len(tr.Findings(Law{})) > 0 {
+		t.Errorf("a library: %v, %v", err, tr.Findings(Law{}))
 	}
 }

@@ -35,6 +35,7 @@ const (
 	FindGlobalVariable     FindingKind = "global-variable"
 	FindNotFollowed        FindingKind = "not-followed"
 	FindEngine             FindingKind = "engine"
+	FindShebang            FindingKind = "shebang"
 	FindSyntax             FindingKind = "syntax"
 	FindHeader             FindingKind = "header"
 	FindInclude            FindingKind = "include"
@@ -68,6 +69,7 @@ func Kinds() []KindDoc {
 		{FindGlobalVariable, "a global variable, which a server refuses"},
 		{FindNotFollowed, "a part of the script that cannot be followed; keys it touches may be missing"},
 		{FindEngine, "an engine that was asked for refuses the script, or lets it depend on the call"},
+		{FindShebang, "a first line that a server does not load, or a command that its flags do not allow"},
 		{FindSyntax, "the script is not Lua 5.1"},
 		{FindHeader, "the script's header does not parse"},
 		{FindInclude, "an included file is missing, or includes itself"},
@@ -116,9 +118,6 @@ func (t *Trace) Findings(law Law) []Finding {
 	for i := range t.Steps {
 		j.step(&t.Steps[i])
 	}
-	for i := range j.t.Steps {
-		j.step(&j.t.Steps[i])
-	}
 	j.indexes()
 	j.contract()
 	for _, r := range t.Refusals {
@@ -127,6 +126,7 @@ func (t *Trace) Findings(law Law) []Finding {
 		}
 	}
 	j.writes(t.Body, nil)
+	j.loading()
 	j.engines()
 	return j.sorted()
 }

@@ -117,6 +117,7 @@ type Trace struct {
 	Shebang string `json:"-"`
 
 	included *Included
+	library  bool // it registers functions
 	source   *source
 	extra    []Finding // found on the walk
 	keysSeen map[int]bool
