@@ -41,7 +41,11 @@ func (p *parser) entry(e []cell) error {
 		e, marks = cutMarks(e)
 	}
 	if n := len(e); n < rules[i].min || n > rules[i].max {
-		return p.errorf(e[min(n, rules[i].max+1)-1], KindColumns, "found %d columns, want %q", n, rules[i].shape)
+		at, apart := e[min(n, rules[i].max+1)-1], ""
+		if words := strings.Fields(at.text); n < rules[i].min && n+len(words)-1 >= rules[i].min {
+			apart = ", and columns stand two blanks apart"
+		}
+		return p.errorf(at, KindColumns, "found %d columns, want %q%s", n, rules[i].shape, apart)
 	}
 	switch name {
 	case "host":

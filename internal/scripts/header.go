@@ -108,6 +108,29 @@ func (p *parser) split(source string) (entries [][]cell, body int, err error) {
 	return entries, line + 1, nil
 }
 
+// LooksLikeHeader reports whether the comment that opens a script has a line
+// as only a header has it, although the first is none: an entry in columns.
+func LooksLikeHeader(source string) bool {
+	for text := range strings.Lines(source) {
+		text = strings.TrimRight(strings.TrimPrefix(text, "\ufeff"), " \t\r\n")
+		if text == "" || strings.HasPrefix(text, "#!") {
+			continue
+		}
+		text, ok := strings.CutPrefix(text, "--")
+		if !ok {
+			return false
+		}
+		cells := columns(strings.Trim(text, " \t"), 0, 0)
+		word, _, _ := strings.Cut(cells[0].text, "[")
+		for _, r := range rules {
+			if r.word == word && len(cells) >= r.min && r.min >= 3 && (word == cells[0].text || strings.HasSuffix(cells[0].text, "]")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 const wantHeader = `want a header: "-- verb: what it does."`
 
 // add reads one line: an entry, more of the one before, or nothing.

@@ -97,7 +97,7 @@ func TestMessages(t *testing.T) {
 		{"no-reply", "-- returns  [id, n]  {:ok, n}  settled\n-- returns  0         -         not settled\n", "", `x.lua:17:1: found no reply, want one at least: returns  VALUE  HOST  MEANING`, "entry"},
 		{"host-twice", "-- forms    plain  child\n", "-- host  Jobs  settle/6\n-- forms    plain  child\n", `x.lua:5:4: found host again, it is on line 4`, "duplicate"},
 		{"out-of-order", "-- forms    plain  child\n--\n-- reads    HGET emq:{q}:job:<id> parent  tells the form\n", "-- reads  HGET k f  why\n-- forms  plain  child\n", `x.lua:6:4: found forms after reads, want it before`, "order"},
-		{"too-few-columns", "-- host     Jobs   settle/4,5", "-- host     Jobs settle/4,5", `x.lua:4:13: found 2 columns, want "host  MODULE  FUNCTIONS"`, "columns"},
+		{"too-few-columns", "-- host     Jobs   settle/4,5", "-- host     Jobs settle/4,5", `x.lua:4:13: found 2 columns, want "host  MODULE  FUNCTIONS", and columns stand two blanks apart`, "columns"},
 		{"too-many-columns", "{:ok, n}  settled", "{:ok,  n}  settled", `x.lua:17:33: found 5 columns, want "returns  VALUE  HOST  MEANING"`, "columns"},
 		{"key-without-role", "  the job's row", "", `x.lua:10:27: found 4 columns, want "KEYS[n]  NAME  TYPE  PATTERN  ROLE"`, "columns"},
 		{"base-with-role", "emq:{q}:\n", "emq:{q}:  the base\n", `x.lua:9:37: found 5 columns, want "KEYS[n]  NAME  base  PATTERN"`, "columns"},

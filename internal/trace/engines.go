@@ -421,6 +421,8 @@ func (t *Trace) sameSlot(k Key) (Answer, string) {
 	r, _ := root(k.pieces)
 	lead := k.pieces[0].kind == pLit && strings.Contains(k.pieces[0].text, "{")
 	switch {
+	case wrapped(k.pieces) && tagOf(t.pattern(k.pieces[1:2])) == "":
+		return Depends, fmt.Sprintf("key %s lies in the slot of %s only when that has no hash tag of its own", k.Expr, exprOf(k.pieces[1:2]))
 	case lead && declared != "" && tagOf(k.Pattern) != declared:
 		return Depends, fmt.Sprintf("key %s has a hash tag of its own", k.Expr)
 	case !lead && r.kind == pKeys && r.path == "":

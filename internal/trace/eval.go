@@ -365,7 +365,7 @@ func (w *walker) getIndex(obj, key value, n ast.PositionHolder) value {
 			return w.inherited(o, c, key, n)
 		}
 		if v := c.get(key); v != nil {
-			if c.base == pKeys && n != nil {
+			if c.base != pLit && n != nil {
 				w.useKey(v, n)
 			}
 			return v
@@ -594,6 +594,9 @@ func (w *walker) useKey(v value, n ast.PositionHolder) {
 	p := w.src.pos(n)
 	for _, a := range alternatives(v) {
 		s, ok := a.(strV)
+		if ok && len(s.ps) == 1 && s.ps[0].kind == pArgv && s.ps[0].n > 0 && s.ps[0].path == "" {
+			w.t.argUses = append(w.t.argUses, keyUse{s.ps[0].n, int(p.line), int(p.col)})
+		}
 		if !ok || len(s.ps) != 1 || s.ps[0].kind != pKeys {
 			continue
 		}

@@ -35,6 +35,8 @@ const (
 	FindGlobalVariable     FindingKind = "global-variable"
 	FindNotFollowed        FindingKind = "not-followed"
 	FindEngine             FindingKind = "engine"
+	FindStoreMismatch      FindingKind = "store-mismatch"
+	FindArgvIndex          FindingKind = "argv-index"
 	FindShebang            FindingKind = "shebang"
 	FindSyntax             FindingKind = "syntax"
 	FindHeader             FindingKind = "header"
@@ -56,6 +58,8 @@ func Kinds() []KindDoc {
 		{FindUnregisteredKey, "a key made from a declared root, but not by the registered grammar"},
 		{FindDerivedKey, "a key that is made in the script and not passed in KEYS (only under the strict law)"},
 		{FindKeysIndex, "KEYS[n] beyond what the header, or the number at the end of the file name, declares"},
+		{FindArgvIndex, "ARGV[n] beyond what the header declares"},
+		{FindStoreMismatch, "the header declares a key of one type, and a command takes it for another"},
 		{FindUnusedKey, "a declared key that no command touches (a key of role base is exempt)"},
 		{FindHashTag, "a key built so that its hash tag differs from that of the declared keys"},
 		{FindReplyMismatch, "the header and the body disagree on a reply"},
@@ -71,7 +75,7 @@ func Kinds() []KindDoc {
 		{FindEngine, "an engine that was asked for refuses the script, or lets it depend on the call"},
 		{FindShebang, "a first line that a server does not load, or a command that its flags do not allow"},
 		{FindSyntax, "the script is not Lua 5.1"},
-		{FindHeader, "the script's header does not parse"},
+		{FindHeader, "the script's header does not parse, or declares what is no key of a queue"},
 		{FindInclude, "an included file is missing, or includes itself"},
 	}
 }
@@ -120,6 +124,7 @@ func (t *Trace) Findings(law Law) []Finding {
 	}
 	j.indexes()
 	j.contract()
+	j.declarations()
 	for _, r := range t.Refusals {
 		if r.Class == "" && !r.Raised && (r.Literal || strings.HasPrefix(r.Text, "'")) {
 			j.add(FindRefusalClass, r.Line, r.Col, "refusal %q does not open with a class word in capitals and a blank", r.Text)
@@ -154,6 +159,8 @@ type judge struct {
 	t   *Trace
 	law Law
 	out []Finding
+
+	tries int // the pcalls that the walk over the tree is in
 }
 
 // at adds a finding at a step; in a local function it also says who called.
@@ -333,6 +340,8 @@ func (j *judge) tag(s *Step, k Key) {
 		if tag := tagOf(lead); declared != "" && tag != declared {
 			j.at(s, FindHashTag, "key %q has the hash tag %q, the declared keys have {%s}", lead, tag, declared)
 		}
+	case wrapped(k.pieces) && tagOf(j.t.pattern(k.pieces[1:2])) == "":
+		// '{' .. KEYS[1] .. '}': its slot when the key has no braces of its own.
 	case strings.Contains(lead, "{"):
 		if r.kind == pKeys || declared != "" {
 			j.at(s, FindHashTag, "key %s has a brace before %s, so its hash tag is not that of the declared keys", k.Expr, exprOf([]piece{r}))
@@ -347,6 +356,12 @@ func (j *judge) tag(s *Step, k Key) {
 			}
 		}
 	}
+}
+
+// wrapped reports whether a key is {KEYS[n]} with more behind it.
+func wrapped(ps []piece) bool {
+	return len(ps) > 2 && ps[0].kind == pLit && strings.HasSuffix(ps[0].text, "{") && strings.Count(ps[0].text, "{") == 1 &&
+		ps[1].kind == pKeys && ps[1].path == "" && ps[2].kind == pLit && strings.HasPrefix(ps[2].text, "}")
 }
 
 // tagOf is the text between the first { and the } that follows it.
@@ -490,7 +505,14 @@ func (j *judge) writes(b *Block, w *Step) (*Step, bool) {
 }
 
 func (j *judge) seq(b *Block, w *Step) (*Step, bool) {
-	for _, c := range b.Blocks {
+	if b.Kind == BlockTry {
+		j.tries++
+		defer func() { j.tries-- }()
+	}
+	for i, c := range b.Blocks {
+		if j.tries > 0 && c.Kind == BlockRefusal && i+1 < len(b.Blocks) && b.Blocks[i+1].Kind == BlockRaise {
+			continue // caught
+		}
 		var live bool
 		if w, live = j.writes(c, w); !live {
 			return w, false

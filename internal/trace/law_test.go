@@ -54,6 +54,11 @@ func TestFindings(t *testing.T) {
 		{FindRefusalClass, "no-class", touch + "if ARGV[1] then return redis.error_reply('no such job') end return 1", touch + "return 1", `refusal "no such job" does not open with a class word`},
 		{FindWriteBeforeRefusal, "straight", "redis.call('DEL', KEYS[1])" + refusal + " return 1", refusal + " redis.call('DEL', KEYS[1]) return 1", `refusal "EMQKIND no" comes after DEL of line 1`},
 		{FindWriteBeforeRefusal, "other-arm", "if ARGV[1] then redis.call('DEL', KEYS[1]) end" + refusal + " return 1", "if ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end" + refusal + " return 1", "comes after DEL"},
+		{FindWriteBeforeRefusal, "rethrown", "local ok, e = pcall(function() redis.call('DEL', KEYS[1]) error('x') end) if not ok then return redis.error_reply('EMQKIND no') end return 1", "local ok, e = pcall(function() redis.call('DEL', KEYS[1]) error('EMQKIND no') end) return 1", "comes after DEL"},
+		{FindWriteBeforeRefusal, "caught-assertion", "redis.call('DEL', KEYS[1]) assert(ARGV[1], 'EMQKIND no') return 1", "xpcall(function() redis.call('DEL', KEYS[1]) assert(ARGV[1], 'EMQKIND no') end, function(e) return e end) return 1", "comes after DEL"},
+		{FindHashTag, "wrapped", touch + "redis.call('GET', '{' .. KEYS[1] .. '}:last') return 1", touch + "redis.call('GET', 'x' .. KEYS[1]) return 1", "has a brace before KEYS[1]"},
+		{FindStoreMismatch, "zset", touch + "redis.call('ZCARD', KEYS[1]) return 1", touch + "redis.call('EXPIRE', KEYS[1], 1) return 1", "ZCARD of KEYS[1] wants a zset, and the header declares a hash"},
+		{FindArgvIndex, "beyond", touch + "redis.call('HSET', KEYS[1], 'f', ARGV[4]) return 1", touch + "redis.call('HSET', KEYS[1], 'f', ARGV[3]) return 1", "ARGV[4] is read, and the header declares 3"},
 		{FindWriteBeforeRefusal, "loop", "for i = 1, 99 do" + refusal + " redis.call('DEL', KEYS[1]) end return 1", "for i = 1, 99 do" + refusal + " redis.call('TTL', KEYS[1]) end return 1", "comes after DEL"},
 		{FindUnknownCommand, "misspelt", touch + "redis.call('ZADDD', KEYS[1], 1) return 1", touch + "redis.call('zadd', KEYS[1], 1, 2) return 1", "no server has the command ZADDD, did you mean ZADD?"},
 		{FindUnknownFunction, "misspelt", touch + "redis.cal('SET', KEYS[1], 1) return 1", touch + "if redis.nosuch then redis.call('TTL', KEYS[1]) end return 1", "a server's redis has no 'cal', did you mean call?"},
@@ -190,7 +195,7 @@ func TestKindsAreDocumented(t *testing.T) {
 		}
 		seen[k.Kind] = true
 	}
-	if len(seen) != 22 {
+	if len(seen) != 24 {
 		t.Errorf("%d kinds are documented", len(seen))
 	}
 }
@@ -224,5 +229,34 @@ func TestPossibleKeys(t *testing.T) {
 		if g := strings.Join(got[FindUndeclaredKey], "; "); g != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.text, g, tt.want)
 		}
+	}
+}
+
+// TestDeclarations judges headers by themselves.
+func TestDeclarations(t *testing.T) {
+	for _, tt := range []struct {
+		keys []scripts.Key
+		want string
+	}{
+		{[]scripts.Key{{N: 1, Pattern: "emq:{q}:job:<id>", Store: "hash", Line: 4}, {N: 2, Pattern: "emq:{q}:", Role: "base", Line: 5}}, ""},
+		{[]scripts.Key{{N: 1, Pattern: "emq:q:job:<id>", Store: "hash", Line: 4}}, "header 4:1: KEYS[1] is declared as emq:q:job:<id>, want the queue in braces: emq:{q}:"},
+		{[]scripts.Key{{N: 1, Pattern: "emq:{q}:jbo", Store: "hash", Line: 4}}, "unregistered-key 4:1: KEYS[1] is declared as emq:{q}:jbo, which is of no registered type"},
+		{[]scripts.Key{{N: 1, Pattern: "emq:{q}:meta", Store: "hash", Line: 4}, {N: 2, Pattern: "emq:{p}:pending", Store: "zset", Line: 5}}, "hash-tag 5:1: KEYS[2] is declared as emq:{p}:pending, and the keys before it have the hash tag {q}"},
+	} {
+		got := ""
+		for kind, list := range findings(t, "redis.call('DEL', unpack(KEYS)) return 1", &scripts.Verb{Keys: tt.keys, Returns: []scripts.Return{{Value: "1"}}}, Law{}) {
+			got += string(kind) + " " + strings.Join(list, "; ")
+		}
+		if got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.keys, got, tt.want)
+		}
+	}
+	// A limiter's {KEYS[1]} is no finding, and depends on the key in a cluster.
+	const limiter = "redis.call('SET', '{' .. KEYS[1] .. '}:last', 1)"
+	if got := findings(t, limiter, nil, Law{}); len(got) > 0 {
+		t.Errorf("a wrapped key: %v", got)
+	}
+	if v := answers(t, Script{Text: limiter})["cluster-shebang"]; v.Verdict != Depends {
+		t.Errorf("a wrapped key in a cluster: %+v", v)
 	}
 }

@@ -123,6 +123,7 @@ type Trace struct {
 	keysSeen map[int]bool
 	keysAll  bool
 	keyUses  []keyUse
+	argUses  []keyUse
 	place    map[string]int // of each pattern in Derived
 }
 
