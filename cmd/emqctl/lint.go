@@ -11,11 +11,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/echomq/emqctl/internal/scripts"
 	"github.com/echomq/emqctl/internal/trace"
 )
 
@@ -41,8 +41,9 @@ func newLintCmd(e *env) *cobra.Command {
 		Long: `Read Lua scripts for Valkey and Redis without running them, anybody's, and print
 what is wrong with them: keys that are not declared, headers that disagree with
 the body, what a server refuses. A PATH is a file, a folder whose .lua files are
-read, or - for standard input. Nothing but findings is printed; the exit code
-is 1 when there are any.
+read, or - for standard input. Of a folder only regular files are read, and no
+hidden folder (.git) or node_modules. Nothing but findings is printed; the exit
+code is 1 when there are any, 2 when a script could not be looked at.
 
 In a script without our header a key made from ARGV is undeclared. A comment
 -- emqctl:allow KIND on the line, or on the line before, allows a finding.
@@ -95,7 +96,7 @@ func runLint(ctx context.Context, e *env, opts lintOptions) error {
 	failed = append(failed, moreFailed...)
 
 	if e.output == outputSARIF {
-		if err := e.print(string(marshal(nil, newSARIF(findings))) + "\n"); err != nil {
+		if err := e.print(string(marshal(nil, newSARIF(findings, len(failed) == 0))) + "\n"); err != nil {
 			return err
 		}
 	} else {
@@ -173,7 +174,20 @@ func lintFiles(paths []string) (files []string, failed []error) {
 				failed = append(failed, &ioError{"reading " + quote(name), err})
 				return nil
 			}
-			if !d.IsDir() && filepath.Ext(name) == ".lua" {
+			if d.IsDir() {
+				if base := d.Name(); name != p && (base == "node_modules" || strings.HasPrefix(base, ".")) {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			if filepath.Ext(name) != ".lua" {
+				return nil
+			}
+			if d.Type()&fs.ModeSymlink != 0 {
+				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+					add(name)
+				}
+			} else if d.Type().IsRegular() {
 				add(name)
 			}
 			return nil
@@ -215,25 +229,56 @@ func (e *env) lintFile(name string, law trace.Law) ([]findingRecord, error) {
 	s, err := e.readScript(name)
 	var t *trace.Trace
 	if err == nil {
-		t, err = trace.Of(s)
+		t, err = trace.Of(s.Script)
 	}
+	var findings []trace.Finding
 	var bad *trace.Error
-	if errors.As(err, &bad) {
-		return newFindings(s.Path, []trace.Finding{trace.FindingOf(bad)}), nil
-	} else if err != nil {
+	switch {
+	case errors.As(err, &bad):
+		f := trace.FindingOf(bad)
+		if bad.Path != s.Path {
+			f.File = bad.Path
+		}
+		findings = []trace.Finding{f}
+		err = nil
+		if bad.Kind == trace.KindSize {
+			err = &ioError{"reading " + quote(name), errors.New(bad.Msg)}
+		}
+	case err != nil:
 		return nil, err
+	default:
+		findings = append(s.headerFindings(law.Allow), t.Findings(law)...)
 	}
-	findings := t.Findings(law)
-	if s.Verb == nil {
-		// A header that is meant to be one and does not parse is a finding; a
-		// script without any is nobody's fault.
-		var bad *scripts.Error
-		if _, err := scripts.Parse(filepath.Base(s.Path), s.Text); errors.As(err, &bad) && bad.Kind != scripts.KindMissing && !slices.Contains(law.Allow, trace.FindHeader) {
-			// A header comes before everything that a finding can be about.
-			findings = slices.Insert(findings, 0, trace.Finding{Kind: trace.FindHeader, Line: max(bad.Line, 1), Col: max(bad.Col, 1), Message: bad.Msg})
+	records := newFindings(s.Path, findings)
+	if e.output == outputSARIF {
+		e.countUTF16(&s, records)
+	}
+	return records, err
+}
+
+// countUTF16 adds the columns that SARIF counts, in UTF-16 code units.
+func (e *env) countUTF16(s *readableScript, records []findingRecord) {
+	texts := map[string][]string{filepath.ToSlash(s.Path): nil}
+	for i := range records {
+		r := &records[i]
+		lines, ok := texts[r.File]
+		if lines == nil {
+			text := s.Text
+			if !ok || s.Included != nil && s.Path != "-" {
+				text, _ = readFile(filepath.FromSlash(r.File))
+			}
+			lines = strings.Split(text, "\n")
+			texts[r.File] = lines
+		}
+		r.utf16 = r.Col
+		if r.Line <= len(lines) {
+			line := lines[r.Line-1]
+			r.utf16 = 1
+			for _, c := range line[:min(r.Col-1, len(line))] {
+				r.utf16 += utf16.RuneLen(c)
+			}
 		}
 	}
-	return newFindings(s.Path, findings), nil
 }
 
 // findingRecord is a finding with its file.
@@ -243,12 +288,14 @@ type findingRecord struct {
 	Col     int               `json:"col"`
 	Kind    trace.FindingKind `json:"kind"`
 	Message string            `json:"message"`
+
+	utf16 int // Col in UTF-16 code units, for SARIF
 }
 
 func newFindings(file string, list []trace.Finding) []findingRecord {
 	var out []findingRecord
 	for _, f := range list {
-		r := findingRecord{filepath.ToSlash(file), f.Line, f.Col, f.Kind, f.Message}
+		r := findingRecord{File: filepath.ToSlash(file), Line: f.Line, Col: f.Col, Kind: f.Kind, Message: f.Message}
 		if f.File != "" {
 			r.File = filepath.ToSlash(f.File)
 		}

@@ -89,8 +89,14 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 		Long:  "Show help about a command or a topic: emqctl help grammar.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
-			if err != nil || cmd == root && len(args) > 0 || len(rest) > 0 {
+			if err != nil || cmd == root && len(args) > 0 {
 				return unknownCommand(root, args[0])
+			}
+			if len(rest) > 0 {
+				if cmd.HasSubCommands() {
+					return unknownCommand(cmd, rest[0])
+				}
+				return &usageError{msg: "found " + quote(rest[0]) + " after help " + cmd.Name() + ", want nothing", hint: "see emqctl help " + cmd.Name()}
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()

@@ -18,9 +18,14 @@ type sarifLog struct {
 }
 
 type sarifRun struct {
-	Tool       sarifTool     `json:"tool"`
-	ColumnKind string        `json:"columnKind"`
-	Results    []sarifResult `json:"results"`
+	Tool        sarifTool         `json:"tool"`
+	Invocations []sarifInvocation `json:"invocations"`
+	ColumnKind  string            `json:"columnKind"`
+	Results     []sarifResult     `json:"results"`
+}
+
+type sarifInvocation struct {
+	ExecutionSuccessful bool `json:"executionSuccessful"` // every script was looked at
 }
 
 type sarifTool struct {
@@ -69,11 +74,12 @@ type sarifRegion struct {
 }
 
 // newSARIF makes one run of findings. The rules are all kinds, found or not.
-func newSARIF(findings []findingRecord) sarifLog {
+func newSARIF(findings []findingRecord, whole bool) sarifLog {
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: "emqctl", InformationURI: "https://github.com/echomq/emqctl"}},
-		ColumnKind: "utf16CodeUnits",
-		Results:    []sarifResult{},
+		Tool:        sarifTool{sarifDriver{Name: "emqctl", InformationURI: "https://github.com/echomq/emqctl"}},
+		Invocations: []sarifInvocation{{whole}},
+		ColumnKind:  "utf16CodeUnits",
+		Results:     []sarifResult{},
 	}
 	index := map[trace.FindingKind]int{}
 	for i, k := range trace.Kinds() {
@@ -86,7 +92,7 @@ func newSARIF(findings []findingRecord) sarifLog {
 			RuleIndex: index[f.Kind],
 			Level:     "error",
 			Message:   sarifMessage{f.Message},
-			Locations: []sarifLocation{{sarifPhysical{sarifArtifact{sarifURI(f.File)}, sarifRegion{f.Line, f.Col}}}},
+			Locations: []sarifLocation{{sarifPhysical{sarifArtifact{sarifURI(f.File)}, sarifRegion{f.Line, max(f.utf16, 1)}}}},
 		})
 	}
 	return sarifLog{

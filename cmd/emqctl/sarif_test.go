@@ -52,6 +52,20 @@ func TestSARIF(t *testing.T) {
 			}
 		}
 	}
+	// Columns count UTF-16 code units, and a script that could not be looked
+	// at is told.
+	out, _, code := runAt(testClock, []string{"lint", "-o", "sarif", "-", "nowhere.lua"}, strings.NewReader("local s = \"é😀\" x = 1\n"), nil)
+	if err := schema.Validate(read(out)); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{`"executionSuccessful":false`, `"startColumn":17`} {
+		if !strings.Contains(out, want) || code != codeFailed {
+			t.Errorf("code %d, no %s in %s", code, want, out)
+		}
+	}
+	if out, _, _ := runAt(testClock, []string{"lint", "-o", "sarif", "-"}, strings.NewReader("return 1"), nil); !strings.Contains(out, `"executionSuccessful":true`) {
+		t.Errorf("all was looked at: %s", out)
+	}
 	if err := schema.Validate(read(`{"version":"2.1.0","runs":[{"results":[]}]}`)); err == nil {
 		t.Error("the schema takes a run without a tool")
 	}

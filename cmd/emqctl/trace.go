@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/echomq/emqctl/internal/scripts"
 	"github.com/echomq/emqctl/internal/trace"
@@ -28,6 +30,7 @@ type traceOptions struct {
 	Queue   string
 	ID      string
 	Args    []string // NAME=VALUE
+	Empty   []string // the options that were given with nothing in them
 }
 
 func newTraceCmd(e *env) *cobra.Command {
@@ -56,6 +59,11 @@ See help law for what the findings mean.`,
 			if len(args) > 0 {
 				opts.Verb = args[0]
 			}
+			cmd.Flags().Visit(func(f *pflag.Flag) {
+				if f.Value.String() == "" {
+					opts.Empty = append(opts.Empty, f.Name)
+				}
+			})
 			return runTrace(e, opts)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -100,6 +108,8 @@ func loadScripts(dir string) (*scripts.Registry, error) {
 	var bad *scripts.Error
 	if errors.As(err, &bad) && bad.Line > 0 {
 		return nil, fmt.Errorf("--scripts: %s:%d:%d: %s", filepath.Join(dir, bad.Path), bad.Line, bad.Col, bad.Msg)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading scripts: %s: no such folder", dir)
 	} else if err != nil {
 		return nil, fmt.Errorf("--scripts %s: %w", dir, err)
 	}
@@ -107,6 +117,9 @@ func loadScripts(dir string) (*scripts.Registry, error) {
 }
 
 func runTrace(e *env, opts traceOptions) error {
+	if len(opts.Empty) > 0 {
+		return &usageError{msg: "--" + opts.Empty[0] + " is empty", hint: "see emqctl trace --help"}
+	}
 	given := 0
 	for _, is := range []bool{opts.Verb != "", opts.List, opts.File != "", opts.SHA != ""} {
 		if is {
@@ -186,19 +199,61 @@ func runTraceFile(e *env, opts traceOptions, b *binding) error {
 	if opts.Source {
 		return e.print(s.Text)
 	}
-	r, err := newTraceRecord(s, b)
+	r, err := newTraceRecord(s.Script, b)
 	if errors.As(err, &bad) {
 		return e.emit(brokenTraceRecord(s.Path, s.Text, bad), false)
 	} else if err != nil {
 		return err
 	}
+	r.Findings = append(s.headerFindings(nil), r.Findings...)
 	return e.emit(r, false)
+}
+
+// readableScript is a script, and what is wrong with its header when it was
+// meant to have one.
+type readableScript struct {
+	trace.Script
+	header *scripts.Error
+}
+
+// headerFindings is a finding for a header that is meant to be one and does
+// not parse. It comes before everything that a finding can be about.
+func (s *readableScript) headerFindings(allow []trace.FindingKind) []trace.Finding {
+	if s.header == nil || slices.Contains(allow, trace.FindHeader) {
+		return nil
+	}
+	return []trace.Finding{{Kind: trace.FindHeader, Line: max(s.header.Line, 1), Col: max(s.header.Col, 1), Message: clean(s.header.Msg)}}
+}
+
+// readFile reads a file that is one: what is no regular file could be endless.
+func readFile(name string) (string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "", &ioError{"reading " + quote(name), err}
+	case info.IsDir():
+		return "", &ioError{"reading " + quote(name), errors.New("it is a folder")}
+	case !info.Mode().IsRegular():
+		return "", &ioError{"reading " + quote(name), errors.New("it is no regular file; standard input is -")}
+	case info.Size() > trace.MaxSource:
+		return "", tooLarge(name, info.Size())
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", &ioError{"reading " + quote(name), err}
+	}
+	return string(b), nil
+}
+
+// tooLarge is the error of a script that is not read.
+func tooLarge(name string, size int64) *trace.Error {
+	return &trace.Error{Kind: trace.KindSize, Path: name, Line: 1, Col: 1, Msg: fmt.Sprintf("script is %d bytes, at most %d are read", size, trace.MaxSource)}
 }
 
 // readScript reads a script with what it includes, and the contract of its
 // header if that is one of ours. Errors of including are a [*trace.Error].
-func (e *env) readScript(name string) (trace.Script, error) {
-	s := trace.Script{Path: name}
+func (e *env) readScript(name string) (readableScript, error) {
+	s := readableScript{Script: trace.Script{Path: name}}
 	if name == "-" {
 		s.Path = "<stdin>"
 		b, err := io.ReadAll(io.LimitReader(e.In, trace.MaxSource+1))
@@ -224,19 +279,21 @@ func (e *env) readScript(name string) (trace.Script, error) {
 			}
 			return path
 		}
-		in, err := trace.Include(os.DirFS(root), filepath.ToSlash(strings.TrimPrefix(abs, root)))
-		var bad *trace.Error
-		if errors.As(err, &bad) {
-			bad.Path = shown(bad.Path)
-			return s, bad
-		} else if err != nil {
-			return s, &ioError{"reading " + quote(name), err}
+		text, err := readFile(name)
+		if err != nil {
+			return s, err
 		}
-		in.Rename(shown)
+		in, err := trace.IncludeText(os.DirFS(root), filepath.ToSlash(strings.TrimPrefix(abs, root)), text, shown)
+		if err != nil {
+			return s, err
+		}
 		s.Text, s.Included = in.Text, in
 	}
+	var bad *scripts.Error
 	if v, err := scripts.Parse(filepath.Base(s.Path), s.Text); err == nil {
 		s.Verb = v
+	} else if errors.As(err, &bad) && (bad.Kind != scripts.KindMissing || scripts.LooksLikeHeader(s.Text)) {
+		s.header = bad
 	}
 	return s, nil
 }

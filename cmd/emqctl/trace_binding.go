@@ -37,6 +37,13 @@ func newBinding(opts traceOptions) (*binding, error) {
 		if !ok || name == "" {
 			return nil, &usageError{msg: "--arg is " + quote(arg) + ", want NAME=VALUE"}
 		}
+		if old, ok := b.values[name]; ok {
+			by := map[string]string{"id": "--id", "q": "--queue"}[name]
+			if by == "" || by == "--id" && opts.ID == "" || by == "--queue" && opts.Queue == "" {
+				by = "--arg " + name
+			}
+			return nil, &usageError{msg: fmt.Sprintf("--arg %s=%s: %s says %s already", textBytes(name), textBytes(value), by, quote(old))}
+		}
 		b.values[name] = value
 	}
 	return b, nil

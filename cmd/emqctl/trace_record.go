@@ -37,6 +37,7 @@ type traceRecord struct {
 	body        *trace.Block
 	bodyReplies []trace.Reply
 	broken      bool // the script does not parse; Findings says where
+	unseen      bool // it was not even looked at
 }
 
 type traceHostRead struct {
@@ -154,7 +155,7 @@ func emptyTraceRecord(path, text string) *traceRecord {
 // brokenTraceRecord is the answer to a script that does not parse.
 func brokenTraceRecord(path, text string, err *trace.Error) *traceRecord {
 	r := emptyTraceRecord(path, text)
-	r.broken = true
+	r.broken, r.unseen = true, err.Kind == trace.KindSize
 	r.Findings = append(r.Findings, trace.FindingOf(err))
 	return r
 }
@@ -191,6 +192,9 @@ func (r *traceRecord) contractOf(v *scripts.Verb, b *binding) {
 }
 
 func (r *traceRecord) verdict() verdict {
+	if r.unseen {
+		return verdictUndone
+	}
 	if r.broken {
 		return verdictNo
 	}

@@ -193,8 +193,13 @@ func (w *stepWriter) step(s *trace.Step, depth int) {
 	w.str(fmt.Sprintf("%5d ", s.N)).ink(w.paint.dim, access).pad(2 + 2*depth)
 	w.ink(w.paint.main, s.Command)
 	at := 9 + 2*depth + len(s.Command)
-	for i, k := range w.record.Steps[s.N-1].Keys {
+	keys := w.record.Steps[s.N-1].Keys
+	for i, k := range keys {
 		if i > 0 {
+			// Nothing is known of several arguments: that is said once.
+			if last := keys[i-1]; k.Origin == trace.Unknown && last.Origin == trace.Unknown && k.Reason == last.Reason && k.Maybe == last.Maybe && k.Many == last.Many {
+				continue
+			}
 			w.end()
 			w.pad(at)
 		}

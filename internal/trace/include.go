@@ -41,13 +41,6 @@ func (i *Included) At(line int) (string, int) {
 	return p.path, p.line
 }
 
-// Rename changes the paths that At tells.
-func (i *Included) Rename(name func(path string) string) {
-	for n := range i.lines {
-		i.lines[n].path = name(i.lines[n].path)
-	}
-}
-
 var includeLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[ \t]*--+[ \t]*@include[ \t]+["<]([^">]+)[">]`)
 })
@@ -60,12 +53,22 @@ func Include(fsys fs.FS, name string) (*Included, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading script: %w", err)
 	}
-	in := &includer{fsys: fsys, done: map[string]bool{}}
-	if err := in.add(name, string(b)); err != nil {
+	return IncludeText(fsys, name, string(b), func(path string) string { return path })
+}
+
+// IncludeText is [Include] for a script that has been read. In errors, and in
+// what [Included.At] tells, paths are as shown makes them.
+func IncludeText(fsys fs.FS, name, text string, shown func(path string) string) (*Included, error) {
+	in := &includer{fsys: fsys, shown: shown, done: map[string]bool{}}
+	if !strings.Contains(text, "@include") {
+		in.out.Text = text
+		return &in.out, nil
+	}
+	if err := in.add(name, text); err != nil {
 		return nil, err
 	}
 	if !in.any {
-		in.out.Text = string(b)
+		in.out.Text = text
 		in.out.lines = nil
 	}
 	return &in.out, nil
@@ -73,6 +76,7 @@ func Include(fsys fs.FS, name string) (*Included, error) {
 
 type includer struct {
 	fsys  fs.FS
+	shown func(string) string
 	out   Included
 	stack []string
 	done  map[string]bool
@@ -83,6 +87,7 @@ type includer struct {
 func (in *includer) add(name, text string) error {
 	in.stack = append(in.stack, name)
 	in.done[name] = true
+	at := in.shown(name)
 	defer func() { in.stack = in.stack[:len(in.stack)-1] }()
 	var b strings.Builder
 	flush := func() { in.out.Text += b.String(); b.Reset() }
@@ -95,19 +100,19 @@ func (in *includer) add(name, text string) error {
 		}
 		if m == nil {
 			if in.size += len(raw); in.size > MaxSource {
-				return &Error{Kind: KindSize, Path: name, Off: off, Line: line, Col: 1, Msg: fmt.Sprintf("script with its includes is more than %d bytes", MaxSource)}
+				return &Error{Kind: KindSize, Path: in.shown(name), Off: off, Line: line, Col: 1, Msg: fmt.Sprintf("script with its includes is more than %d bytes", MaxSource)}
 			}
 			off += len(raw)
 			if !strings.HasSuffix(raw, "\n") && len(in.stack) > 1 {
 				raw += "\n"
 			}
 			b.WriteString(raw)
-			in.out.lines = append(in.out.lines, place{name, line})
+			in.out.lines = append(in.out.lines, place{at, line})
 			continue
 		}
 		in.any = true
 		fail := func(format string, args ...any) error {
-			return &Error{Kind: KindInclude, Path: name, Off: off, Line: line, Col: 1, Msg: fmt.Sprintf(format, args...)}
+			return &Error{Kind: KindInclude, Path: in.shown(name), Off: off, Line: line, Col: 1, Msg: fmt.Sprintf(format, args...)}
 		}
 		target, body, err := in.open(name, m[1])
 		if err != nil {
@@ -115,13 +120,17 @@ func (in *includer) add(name, text string) error {
 		}
 		for i, s := range in.stack {
 			if s == target {
-				return fail("include %q goes in a circle: %s", m[1], strings.Join(append(in.stack[i:len(in.stack):len(in.stack)], target), " -> "))
+				var way []string
+				for _, s := range append(in.stack[i:len(in.stack):len(in.stack)], target) {
+					way = append(way, in.shown(s))
+				}
+				return fail("include %q goes in a circle: %s", m[1], strings.Join(way, " -> "))
 			}
 		}
 		off += len(raw)
 		if in.done[target] {
 			b.WriteString("\n")
-			in.out.lines = append(in.out.lines, place{name, line})
+			in.out.lines = append(in.out.lines, place{at, line})
 			continue
 		}
 		if len(in.done) > maxIncludes {

@@ -39,6 +39,8 @@ const (
 	FindArgvIndex          FindingKind = "argv-index"
 	FindShebang            FindingKind = "shebang"
 	FindSyntax             FindingKind = "syntax"
+	FindSize               FindingKind = "size"
+	FindAllow              FindingKind = "allow"
 	FindHeader             FindingKind = "header"
 	FindInclude            FindingKind = "include"
 )
@@ -75,6 +77,8 @@ func Kinds() []KindDoc {
 		{FindEngine, "an engine that was asked for refuses the script, or lets it depend on the call"},
 		{FindShebang, "a first line that a server does not load, or a command that its flags do not allow"},
 		{FindSyntax, "the script is not Lua 5.1"},
+		{FindSize, "the script is larger than is read: it was not looked at"},
+		{FindAllow, "a comment allows a kind of finding that there is not"},
 		{FindHeader, "the script's header does not parse, or declares what is no key of a queue"},
 		{FindInclude, "an included file is missing, or includes itself"},
 	}
@@ -105,8 +109,11 @@ type Law struct {
 // FindingOf makes a finding of an error of [Of].
 func FindingOf(e *Error) Finding {
 	kind := FindSyntax
-	if e.Kind == KindInclude {
+	switch e.Kind {
+	case KindInclude:
 		kind = FindInclude
+	case KindSize:
+		kind = FindSize
 	}
 	return Finding{Kind: kind, Line: max(e.Line, 1), Col: max(e.Col, 1), Message: e.Msg}
 }
@@ -179,10 +186,10 @@ func (j *judge) add(kind FindingKind, line, col int, format string, args ...any)
 }
 
 func (j *judge) sorted() []Finding {
+	allowed := j.allowed()
 	slices.SortStableFunc(j.out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Message, b.Message))
 	})
-	allowed := j.t.allowed()
 	out := []Finding{}
 	for i, f := range j.out {
 		if i > 0 && f == j.out[i-1] || slices.Contains(j.law.Allow, f.Kind) || allowed[f.Line][f.Kind] || allowed[f.call][f.Kind] {
@@ -200,32 +207,47 @@ func (j *judge) sorted() []Finding {
 }
 
 // allowed reads the comments that allow, by line.
-func (t *Trace) allowed() map[int]map[FindingKind]bool {
+func (j *judge) allowed() map[int]map[FindingKind]bool {
 	out := map[int]map[FindingKind]bool{}
-	for _, c := range t.source.comments {
+	for _, c := range j.t.source.comments {
 		_, list, ok := strings.Cut(c.text, "emqctl:allow")
 		if !ok || list == "" || list[0] != ' ' && list[0] != '\t' {
 			continue
 		}
-		for _, k := range strings.Split(list, ",") {
-			f := strings.Fields(k)
-			if len(f) == 0 {
-				break
-			}
-			line := c.line
-			if !t.source.codeOn(line) {
-				line++ // a comment of its own speaks of the next line
+		line := c.line
+		if !j.t.source.codeOn(line) {
+			line++ // a comment of its own speaks of the next line
+		}
+		first := true
+		for _, w := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+			if w = strings.TrimRight(w, ":.;"); !isKind(w) {
+				if first || strings.Contains(strings.Trim(w, "-"), "-") {
+					j.add(FindAllow, c.line, c.col, "there is no kind of finding %q to allow%s", w, nearKind(w))
+				}
+				break // a reason follows
 			}
 			if out[line] == nil {
 				out[line] = map[FindingKind]bool{}
 			}
-			out[line][FindingKind(f[0])] = true
-			if len(f) > 1 {
-				break // a reason follows
-			}
+			out[line][FindingKind(w)] = true
+			first = false
 		}
 	}
 	return out
+}
+
+func isKind(w string) bool {
+	return slices.ContainsFunc(Kinds(), func(k KindDoc) bool { return string(k.Kind) == w })
+}
+
+// nearKind is the hint for a word that is no kind.
+func nearKind(w string) string {
+	for _, k := range Kinds() {
+		if distance(w, string(k.Kind)) < 3 {
+			return ", did you mean " + string(k.Kind) + "?"
+		}
+	}
+	return ""
 }
 
 func (j *judge) step(s *Step) {

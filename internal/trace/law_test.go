@@ -144,6 +144,11 @@ func TestAllow(t *testing.T) {
 		{line, 1},
 		{line + " -- emqctl:allow undeclared-key", 0},
 		{"-- emqctl:allow hash-tag, undeclared-key because it is shared\n" + line, 0},
+		{"-- emqctl:allow hash-tag undeclared-key: both\n" + line, 0},
+		{"-- emqctl:allow hash-tag undeclared-key both\n" + line, 0},
+		{"-- emqctl:allow nope\n" + line, 2},
+		{"-- emqctl:allow undeclared-kye\n" + line, 2},
+		{"-- emqctl:allow undeclared-key, because of the fence\n" + line, 0},
 		{"-- emqctl:allow undeclared-key\n\n" + line, 1},
 		{"-- emqctl:allow hash-tag\n" + line, 1},
 		{line + "\n-- emqctl:allow undeclared-key", 1},
@@ -195,7 +200,7 @@ func TestKindsAreDocumented(t *testing.T) {
 		}
 		seen[k.Kind] = true
 	}
-	if len(seen) != 24 {
+	if len(seen) != 26 {
 		t.Errorf("%d kinds are documented", len(seen))
 	}
 }

@@ -120,6 +120,10 @@ func scan(text string) (*source, *Error) {
 		t := token{off: int32(s.i), line: int32(s.line), col: int32(s.i - s.start + 1), newline: s.fresh}
 		s.fresh = false
 		if err := s.token(&t); err != nil {
+			// What stands before it is told first.
+			if before := s.nesting(); before != nil {
+				return s.source, before
+			}
 			return s.source, err
 		}
 		t.end = int32(s.i)
@@ -294,6 +298,8 @@ func (s *scanner) token(t *token) *Error {
 			n = 2
 		case c == ':' && at(1) == ':':
 			return s.err(s.i, "found a label, and Lua 5.1 has none")
+		case s.i == 0 && strings.HasPrefix(s.text, "\xef\xbb\xbf"):
+			return s.err(0, "found a byte order mark, and a server does not compile that: save the file without it")
 		case strings.IndexByte("+-*/%^#<>=(){}[];:,.", c) < 0:
 			return s.err(s.i, "found %q, which begins nothing in Lua 5.1", s.text[s.i:s.i+1])
 		}
@@ -681,8 +687,9 @@ func (s *source) syntaxError(err error) *Error {
 	if i > 0 {
 		prev = " after " + fmt.Sprintf("%q", clip(s.str(i-1)))
 	}
-	what := ""
+	what := s.wanted(i)
 	switch {
+	case what != "":
 	case t.kind == tkOp && w == "=" && i > 0 && s.tokens[i-1].kind == tkOp:
 		what = ", want a name or an index before an assignment"
 	case t.kind == tkKeyword && (w == "end" || w == "until" || w == "else" || w == "elseif") && i > 0 && !s.endsOperand(i-1) && s.tokens[i-1].kind == tkOp:
@@ -694,6 +701,61 @@ func (s *source) syntaxError(err error) *Error {
 		return s.errEOF()
 	}
 	return s.errTok(KindSyntax, t, "found %q%s%s", w, prev, what)
+}
+
+// wanted says what a statement that was begun wants at a token, as far as its
+// first word tells.
+func (s *source) wanted(i int) string {
+	if i == 0 {
+		return ""
+	}
+	last := s.str(i - 1)
+	if s.tokens[i-1].kind == tkOp && (last == "." || last == ":") {
+		return ", want a name"
+	}
+	if s.tokens[i-1].kind == tkKeyword {
+		switch last {
+		case "local", "for":
+			return ", want a name"
+		case "if", "elseif", "while", "until", "and", "or", "not", "in":
+			return ", want a value"
+		}
+	}
+	binds := false // = or in stands between
+	depth := 0
+	for j := i - 1; j >= 0 && j > i-200; j-- {
+		switch s.tokens[j].kind {
+		case tkOp:
+			switch s.str(j) {
+			case ")", "]", "}":
+				depth++
+			case "(", "[", "{":
+				if depth--; depth < 0 {
+					return ""
+				}
+			case "=":
+				binds = true
+			}
+		case tkKeyword:
+			switch s.str(j) {
+			case "in":
+				binds = true
+			case "if", "elseif":
+				return `, want "then"`
+			case "while":
+				return `, want "do"`
+			case "for":
+				if binds {
+					return `, want "do"`
+				}
+				return `, want "=" or "in"`
+			case "and", "or", "not", "nil", "true", "false":
+			default:
+				return ""
+			}
+		}
+	}
+	return ""
 }
 
 func clip(w string) string {

@@ -52,7 +52,7 @@ func (w *walker) keysOf(v value, source string) []Key {
 		out = append(out, k)
 	}
 	if len(out) == 0 {
-		out = append(out, Key{Origin: Unknown, Expr: "nil", Pattern: "<?>", Reason: "nil", pieces: []piece{{kind: pUnknown, text: "nil"}}})
+		out = append(out, Key{Origin: Unknown, Expr: "nil", Pattern: "<?>", Reason: "it is nil as far as can be told", pieces: []piece{{kind: pUnknown, text: "nil"}}})
 	}
 	if len(out) > 1 {
 		for i := range out {
@@ -101,6 +101,9 @@ func (t *Trace) keyOf(v value) Key {
 		k.From = []string{t.sourceOf(ps[0])}
 	case allLost:
 		k.Origin, k.Reason = Unknown, ps[0].text
+		if k.Reason == "nil" {
+			k.Reason = "it is nil as far as can be told"
+		}
 	case rootless(ps):
 		k.Origin, k.Reason = Unknown, "it begins with "+firstUnknown(ps)
 		k.From = t.sources(ps)
