@@ -1146,13 +1146,11 @@ func keyArgs(name string, ops []scripts.Operand, choices [][]scripts.Operand, wa
 	return out
 }
 
-// anyKeys takes every operand that is not spelled out for a possible key.
+// anyKeys takes every operand for a possible key.
 func anyKeys(ops []scripts.Operand) []scripts.KeyArg {
 	var out []scripts.KeyArg
-	for i, o := range ops {
-		if !o.Known {
-			out = append(out, scripts.KeyArg{Arg: i, Access: scripts.AccessRead | scripts.AccessWrite, Maybe: true})
-		}
+	for i := range ops {
+		out = append(out, scripts.KeyArg{Arg: i, Access: scripts.AccessRead | scripts.AccessWrite, Maybe: true})
 	}
 	return out
 }

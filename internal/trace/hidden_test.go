@@ -40,6 +40,9 @@ func TestRecallHidden(t *testing.T) {
 		{name: "coroutine", text: "coroutine.wrap(function(...) return redis.call(...) end)('SET', 'hidden', 1)", noted: true},
 		{name: "decoded-name", text: "local t = {[ARGV[1]] = redis.call} t.x('SET', 'hidden', 1)", argv: "x"},
 
+		{name: "command-by-a-name", text: "local o = {} for name in ('incr decr'):gmatch('%a+') do o[name] = function(self, k) return redis.call(name, k) end end o:incr('hidden')"},
+		{name: "command-argument", text: "redis.call(ARGV[1], 'hidden')", argv: "incr"},
+		{name: "concat-event", text: "local c = setmetatable({}, {__concat = function() return 'hidden' end}) redis.call('GET', c .. 'x')"},
 		{name: "popped", text: "local s = {KEYS[1], KEYS[2]} redis.call('DEL', s[#s]) s[#s] = nil if #s == 1 then redis.call('SET', 'left', 1) end", keys: "a b"},
 		{name: "popped-to-nothing", text: "local s = {'a'} s[#s] = nil if #s == 0 then redis.call('SET', 'left', 1) else redis.call('GET', 'x') end"},
 		{name: "work-list", text: "local todo = {KEYS[1]} while #todo > 0 do local k = todo[#todo] todo[#todo] = nil redis.call('DEL', k) end if #todo == 0 then redis.call('SET', 'drained', 1) end", keys: "a"},

@@ -264,7 +264,7 @@ func (j *judge) step(s *Step) {
 		j.at(s, FindNoScript, "a server refuses %s inside a script", s.Command)
 	}
 	for i, k := range s.Keys {
-		if k.Maybe && s.Command != "?" && !j.suspect(s.Keys, i) {
+		if k.Maybe && (k.Origin == Literal && s.spec == nil || s.Command != "?" && !j.suspect(s.Keys, i)) {
 			continue
 		}
 		j.key(s, k)

@@ -445,6 +445,12 @@ func concat(a, b value) value {
 			if isNil(x) && len(as) > 1 || isNil(y) && len(bs) > 1 {
 				continue // that way raises
 			}
+			_, tx := x.(*tableV)
+			_, ty := y.(*tableV)
+			if tx || ty {
+				out = join(out, unknownV{"what __concat of a table gives"})
+				continue
+			}
 			out = join(out, strV{glue(pieces(x), pieces(y))})
 		}
 	}
