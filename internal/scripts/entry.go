@@ -20,8 +20,8 @@ type slot struct {
 // entry reads one entry into the verb.
 func (p *parser) entry(e []cell) error {
 	name := e[0].text
-	if m := grammar().numbered.FindStringSubmatch(name); m != nil {
-		name = m[1]
+	if array, _, ok := numbered(name); ok {
+		name = array
 	} else if strings.HasPrefix(name, "KEYS") || strings.HasPrefix(name, "ARGV") {
 		return p.errorf(e[0], KindNumber, "found %q, want a number from 1 in brackets: %s[1]", clip(name), name[:4])
 	}
@@ -85,7 +85,7 @@ func (p *parser) host(e []cell) error {
 
 func (p *parser) forms(e []cell) error {
 	for _, c := range e[1:] {
-		if !grammar().formName.MatchString(c.text) || c.text == "repeated" || c.text == "optional" {
+		if !isWord(c.text, "-") || c.text == "repeated" || c.text == "optional" {
 			return p.errorf(c, KindName, "found the form %q, want a word in lower case", clip(c.text))
 		}
 		if slices.Contains(p.verb.Forms, c.text) {
@@ -114,7 +114,7 @@ func (p *parser) key(e []cell, marks cell) error {
 	default:
 		k.Role = e[4].text
 	}
-	if !grammar().keyPattern.MatchString(k.Pattern) {
+	if !isPattern(k.Pattern) {
 		return p.errorf(e[3], KindPattern, "found the pattern %q, want a key with <name> for what varies", clip(k.Pattern))
 	}
 	s, base, err := p.slot(e, marks)
@@ -149,12 +149,12 @@ func (p *parser) returns(e []cell) error {
 }
 
 func (p *parser) refuses(e []cell) error {
-	m := grammar().classWord.FindStringSubmatch(e[1].text)
-	if m == nil {
+	class := classOf(e[1].text)
+	if class == "" {
 		return p.errorf(e[1], KindClass, "found the refusal %q, want its class first: EMQ and upper-case letters", clip(e[1].text))
 	}
 	p.verb.Refusals = append(p.verb.Refusals, Refusal{
-		Class: m[1], Text: e[1].text, Host: hostWord(e[2]), Meaning: e[3].text, Line: e[0].line,
+		Class: class, Text: e[1].text, Host: hostWord(e[2]), Meaning: e[3].text, Line: e[0].line,
 	})
 	return p.once("the refusal "+strconv.Quote(e[1].text), e[1])
 }
@@ -176,10 +176,9 @@ func cutMarks(e []cell) ([]cell, cell) {
 }
 
 func (p *parser) slot(e []cell, marks cell) (s slot, base string, err error) {
-	m := grammar().numbered.FindStringSubmatch(e[0].text)
-	s = slot{array: m[1], name: e[1], at: e[0]}
-	s.n, _ = strconv.Atoi(m[2])
-	if !grammar().wordName.MatchString(s.name.text) {
+	s = slot{name: e[1], at: e[0]}
+	s.array, s.n, _ = numbered(e[0].text)
+	if !isWord(s.name.text, "") {
 		return s, "", p.errorf(s.name, KindName, "found the name %q, want a word in lower case", clip(s.name.text))
 	}
 	if marks.text == "" {

@@ -4,9 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // Parse reads the header of one script. Every error is an [*Error].
@@ -48,20 +46,6 @@ var rules = []struct {
 	{"refuses", 4, 4, "refuses  TEXT  HOST  MEANING"},
 }
 
-// grammar is the words of a header, compiled when the first one is read.
-var grammar = sync.OnceValue(func() (g struct {
-	openingLine, wordName, formName, numbered, keyPattern, classWord, columnGap *regexp.Regexp
-}) {
-	g.openingLine = regexp.MustCompile(`^-- ([a-z][a-z0-9_]*): (.*)$`)
-	g.wordName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	g.formName = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
-	g.numbered = regexp.MustCompile(`^(KEYS|ARGV)\[([1-9][0-9]{0,3})\]$`)
-	g.keyPattern = regexp.MustCompile(`^(?:[^<>\s]|<[a-z][a-z0-9_]*>)+$`)
-	g.classWord = regexp.MustCompile(`^(EMQ[A-Z]+) \S`)
-	g.columnGap = regexp.MustCompile(` {2,}`)
-	return g
-})
-
 var stores = []string{"hash", "zset", "list", "set", "string", "stream"}
 
 type parser struct {
@@ -92,7 +76,7 @@ func (p *parser) split(source string) (entries [][]cell, body int, err error) {
 		line++
 		at := cell{strings.TrimRight(text, "\r\n"), line, 1}
 		switch {
-		case line == 1 && !grammar().openingLine.MatchString(at.text):
+		case line == 1 && !isOpening(at.text):
 			return nil, 0, p.errorf(at, KindMissing, "the file opens with %q, %s", clip(at.text), wantHeader)
 		case !strings.HasPrefix(at.text, "--"):
 			return entries, line, nil
@@ -160,13 +144,86 @@ func (p *parser) add(entries [][]cell, at cell) ([][]cell, error) {
 
 // columns cuts a line at its gaps.
 func columns(text string, line, col int) []cell {
-	var cells []cell
+	cells := make([]cell, 0, 6)
 	start := 0
-	for _, gap := range grammar().columnGap.FindAllStringIndex(text, -1) {
-		cells = append(cells, cell{text[start:gap[0]], line, col + start})
-		start = gap[1]
+	for {
+		gap := strings.Index(text[start:], "  ")
+		if gap < 0 {
+			return append(cells, cell{text[start:], line, col + start})
+		}
+		cells = append(cells, cell{text[start : start+gap], line, col + start})
+		for start += gap; start < len(text) && text[start] == ' '; start++ {
+		}
 	}
-	return append(cells, cell{text[start:], line, col + start})
+}
+
+// isWord reports whether s is a lower-case letter, then lower-case letters,
+// digits, "_" and what more there is.
+func isWord(s, more string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || i > 0 && (c >= '0' && c <= '9' || c == '_' || strings.IndexByte(more, c) >= 0)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isPattern reports whether s is a key, with <name> for what varies.
+func isPattern(s string) bool {
+	for rest := s; rest != ""; {
+		switch rest[0] {
+		case '<':
+			name, after, ok := strings.Cut(rest[1:], ">")
+			if !ok || !isWord(name, "") {
+				return false
+			}
+			rest = after
+			continue
+		case '>', ' ', '\t', '\n', '\f', '\r':
+			return false
+		}
+		rest = rest[1:]
+	}
+	return s != ""
+}
+
+// classOf is the class that opens a refusal: EMQ, capitals and a blank, with
+// text behind it. It is "" when there is none.
+func classOf(s string) string {
+	class, text, ok := strings.Cut(s, " ")
+	if !ok || len(class) < 4 || !strings.HasPrefix(class, "EMQ") || text == "" || strings.IndexByte(" \t\n\f\r", text[0]) >= 0 {
+		return ""
+	}
+	for i := 3; i < len(class); i++ {
+		if class[i] < 'A' || class[i] > 'Z' {
+			return ""
+		}
+	}
+	return class
+}
+
+// isOpening reports whether a line is "-- verb: " and a summary.
+func isOpening(line string) bool {
+	verb, _, ok := strings.Cut(strings.TrimPrefix(line, "-- "), ": ")
+	return ok && strings.HasPrefix(line, "-- ") && isWord(verb, "") && !strings.Contains(line, "\n")
+}
+
+// numbered cuts KEYS[n] or ARGV[n], n from 1 to 9999.
+func numbered(s string) (array string, n int, ok bool) {
+	if len(s) < 7 || s[4] != '[' || s[len(s)-1] != ']' || s[5] == '0' || len(s) > 10 {
+		return "", 0, false
+	}
+	if array = s[:4]; array != "KEYS" && array != "ARGV" {
+		return "", 0, false
+	}
+	for _, c := range []byte(s[5 : len(s)-1]) {
+		if c < '0' || c > '9' {
+			return "", 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return array, n, true
 }
 
 func (p *parser) opening(e []cell) error {

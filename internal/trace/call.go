@@ -927,11 +927,9 @@ func (w *walker) format(args []value, argAt func(int) ast.PositionHolder) value 
 
 // storeCall is redis.call or redis.pcall.
 func (w *walker) storeCall(name string, args []value, e *ast.FuncCallExpr, n ast.PositionHolder) []value {
-	var sources []string
+	var sources []ast.Expr
 	if e != nil && e.Receiver == nil {
-		for _, a := range e.Args {
-			sources = append(sources, text(a))
-		}
+		sources = e.Args
 	}
 	cmd := w.nth(args, 0)
 	rest := w.from(args, 1)
@@ -970,7 +968,7 @@ func (w *walker) storeCall(name string, args []value, e *ast.FuncCallExpr, n ast
 }
 
 // emit adds a step, and returns its reply.
-func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n ast.PositionHolder) value {
+func (w *walker) emit(cmd value, args []value, sources []ast.Expr, pcall bool, n ast.PositionHolder) value {
 	w.steps++
 	p := w.src.pos(n)
 	s := &Step{at: int(p.line), Line: int(p.line), Col: int(p.col), Pcall: pcall, Keys: []Key{}}
@@ -1015,7 +1013,7 @@ func (w *walker) emit(cmd value, args []value, sources []string, pcall bool, n a
 	}
 	source := func(i int) string {
 		if i < len(sources) {
-			return sources[i]
+			return text(sources[i])
 		}
 		return ""
 	}

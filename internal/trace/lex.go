@@ -102,7 +102,7 @@ type scanner struct {
 
 func scan(text string) (*source, *Error) {
 	s := &scanner{source: &source{text: text}, line: 1, fresh: true}
-	s.tokens = make([]token, 0, len(text)/4)
+	s.tokens = make([]token, 0, len(text)/7+8)
 	if len(text) > MaxSource {
 		return s.source, s.errAt(KindSize, MaxSource, 1, 1, "script is %d bytes, at most %d are read", len(text), MaxSource)
 	}

@@ -8,8 +8,8 @@ import (
 
 // library lists what Valkey 8.0.1 gives to scripts in each of its tables.
 var library = map[string]string{
-	"redis": "LOG_DEBUG LOG_NOTICE LOG_VERBOSE LOG_WARNING REDIS_VERSION REDIS_VERSION_NUM REPL_ALL REPL_AOF REPL_NONE REPL_REPLICA REPL_SLAVE " +
-		"SERVER_NAME VALKEY_VERSION VALKEY_VERSION_NUM acl_check_cmd breakpoint call debug error_reply log pcall register_function replicate_commands " +
+	"redis": "call pcall LOG_DEBUG LOG_NOTICE LOG_VERBOSE LOG_WARNING REDIS_VERSION REDIS_VERSION_NUM REPL_ALL REPL_AOF REPL_NONE REPL_REPLICA REPL_SLAVE " +
+		"SERVER_NAME VALKEY_VERSION VALKEY_VERSION_NUM acl_check_cmd breakpoint debug error_reply log register_function replicate_commands " +
 		"set_repl setresp sha1hex status_reply",
 	"string":    "byte char dump find format gfind gmatch gsub len lower match rep reverse sub upper",
 	"table":     "concat foreach foreachi getn insert maxn remove setn sort",
@@ -33,7 +33,13 @@ func members(lib string) (names []string, ok bool) {
 // table of the library is given the benefit of the doubt.
 func hasMember(lib, name string) bool {
 	list, ok := library[lib]
-	return !ok || strings.Contains(" "+list+" ", " "+name+" ") && !strings.Contains(name, " ")
+	for ok && list != "" {
+		var m string
+		if m, list, _ = strings.Cut(list, " "); m == name {
+			return true
+		}
+	}
+	return !ok
 }
 
 // nearestMember is the member closest to a name that is none.

@@ -195,7 +195,7 @@ func Of(s Script) (*Trace, error) {
 	w := newWalker(t, src)
 	w.main(stmts)
 	t.Body = w.body
-	t.flatten()
+	t.flatten(w.steps)
 	return t, nil
 }
 
@@ -211,8 +211,8 @@ func (s Script) locate(e *Error) *Error {
 }
 
 // flatten numbers the steps and gives each its conditions and loops.
-func (t *Trace) flatten() {
-	t.Steps = []Step{}
+func (t *Trace) flatten(steps int) {
+	t.Steps = make([]Step, 0, min(steps, maxSteps))
 	t.Derived = []DerivedKey{}
 	t.place = map[string]int{}
 	var when, loop, guards []string

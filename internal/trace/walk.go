@@ -152,6 +152,9 @@ func (w *walker) undo(mark int) {
 
 // state is what has changed since the mark.
 func (w *walker) state(mark int) []delta {
+	if len(w.trail) == mark {
+		return nil
+	}
 	seen := make(map[*cell]bool, len(w.trail)-mark)
 	var out []delta
 	for i := mark; i < len(w.trail); i++ {
