@@ -245,6 +245,19 @@ func readFile(name string) (string, error) {
 	return string(b), nil
 }
 
+// rootFS is the files below a folder, whatever bytes their names have, which
+// os.DirFS refuses.
+type rootFS string
+
+func (r rootFS) Open(name string) (fs.File, error) {
+	return os.Open(string(r) + filepath.FromSlash(name))
+}
+
+func (r rootFS) ReadFile(name string) ([]byte, error) {
+	text, err := readFile(string(r) + filepath.FromSlash(name))
+	return []byte(text), err
+}
+
 // tooLarge is the error of a script that is not read.
 func tooLarge(name string, size int64) *trace.Error {
 	return &trace.Error{Kind: trace.KindSize, Path: name, Line: 1, Col: 1, Msg: fmt.Sprintf("script is %d bytes, at most %d are read", size, trace.MaxSource)}
@@ -283,7 +296,7 @@ func (e *env) readScript(name string) (readableScript, error) {
 		if err != nil {
 			return s, err
 		}
-		in, err := trace.IncludeText(os.DirFS(root), filepath.ToSlash(strings.TrimPrefix(abs, root)), text, shown)
+		in, err := trace.IncludeText(rootFS(root), filepath.ToSlash(strings.TrimPrefix(abs, root)), text, shown)
 		if err != nil {
 			return s, err
 		}
