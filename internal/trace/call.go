@@ -83,7 +83,7 @@ func (w *walker) callValue(f value, args []value, e *ast.FuncCallExpr, n ast.Pos
 		if c, ok := f.c.v.(*content); ok {
 			w.depth += 40
 			defer func() { w.depth -= 40 }()
-			if h := w.metamethod(c, "__call"); w.depth <= maxDepth && !isNil(h) {
+			if h := w.metamethod(c, "__call"); w.depth <= maxDepth && w.spend(n, 8) && !isNil(h) {
 				return w.callValue(h, append([]value{f}, args...), e, n)
 			}
 		}

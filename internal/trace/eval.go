@@ -464,7 +464,7 @@ func (w *walker) inherited(t *tableV, c *content, key value, n ast.PositionHolde
 	}
 	w.depth += 40 // a chain of metatables may lead back to its start
 	defer func() { w.depth -= 40 }()
-	if w.depth > maxDepth {
+	if w.work -= 8; w.work < 0 || w.depth > maxDepth {
 		return join(out, unknownV{"a metatable that is not followed"})
 	}
 	for _, h := range alternatives(w.metamethod(c, "__index")) {

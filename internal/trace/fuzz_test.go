@@ -16,7 +16,8 @@ func FuzzOf(f *testing.F) {
 		"", "#!", "#!lua\n", "\xff", "goto", "--[==[ ]==]", "return ...", "local a <const> = 1", "f'x'", "f{1}[2].x:y()",
 		"repeat local x = redis.call('GET', KEYS[1]) until x", "for i = 1, 8 do break end", "local t = {} t[t] = t redis.call(unpack(t))",
 		"local function f(...) return f(...) end f(unpack(KEYS))", "KEYS = nil redis.call(KEYS[1])", "redis.call()", "return {err = {}}",
-		"redis.call('SORT', unpack(ARGV))", "error({err = redis.call('TIME')})", "\"\\\r\n\\065\"", "x = 0x", "x = 1e", "x = 'a\\",
+		"redis.call('SORT', unpack(ARGV))", "local t = setmetatable({}, {}) getmetatable(t).__index = t t.x()", "local t = {} t.__index = t setmetatable(t, t) t.a.b() t()",
+		"local s = {1, 2} s[#s] = nil s[#s] = nil s[#s] = nil redis.call('GET', #s)", "for k, v in pairs(redis) do _G[k] = v end", "redis.call('MSET', unpack(ARGV)) redis.call('SORT', ARGV[1] or 'STORE', ARGV[2] and 'BY' or 1/3)", "error({err = redis.call('TIME')})", "\"\\\r\n\\065\"", "x = 0x", "x = 1e", "x = 'a\\",
 	} {
 		f.Add(s)
 	}

@@ -223,6 +223,7 @@ func TestBounds(t *testing.T) {
 		{"mebibyte-of-calls", strings.Repeat("redis.call('GET', KEYS[1])\n", (1<<20)/27), true},
 		{"mebibyte-of-comment", "--" + strings.Repeat("x", 1<<20) + "\nredis.call('GET', KEYS[1])", false},
 		{"mebibyte-of-string", "redis.call('GET', '" + strings.Repeat("x", 1<<20) + "')", false},
+		{"metatables-in-a-circle", "local a, b = {}, {} if ARGV[1] then a, b = b, a end setmetatable(a, {__index = ARGV[2] and a or b, __call = ARGV[2] and a or b}) setmetatable(b, {__index = ARGV[3] and b or a, __call = ARGV[3] and a or b}) a.x('GET') a('GET') redis.call('GET', a.y)", true},
 		{"elseifs", "if a then" + strings.Repeat("\nelseif a then", 50_000) + "\nend", true},
 	} {
 		start := time.Now()
