@@ -28,8 +28,10 @@
 //   - unknown: nothing can be told; Reason says why.
 //
 // An argument that may be a key or something else (after a numkeys that is
-// not known, say) is listed with Maybe. Never is a key guessed, and never left
-// out in silence: where the walk gives up, a [Note] says what is missing.
+// not known, say) is listed with Maybe; it is a finding like any other key,
+// unless a declared key may stand there as well. Never is a key guessed, and
+// never left out in silence: where the walk gives up, and where it cannot tell
+// what is called, a [Note] says what is missing.
 //
 // Patterns name what they do not know by what it came from: with a header,
 // <id> is the argument of that name and emq:{q}: the queue base; a row's

@@ -870,7 +870,7 @@ func (w *walker) prints(v value, at ast.PositionHolder) {
 			}
 			w.find(FindNumberFormat, at, "a server's Lua prints the number "+full+" "+shown+"; use "+advice)
 		case n.digits > 14:
-			w.find(FindNumberFormat, at, "a number of about "+strconv.Itoa(n.digits)+" digits ("+n.text+") is printed with 14; use string.format('%.0f', n)")
+			w.find(FindNumberFormat, at, "a number of about "+strconv.Itoa(n.digits)+" digits ("+n.text+") is printed with 14; use string.format("+map[bool]string{false: "'%.0f'", true: "'%.17g'"}[n.frac]+", n)")
 		case n.frac && n.digits >= 10:
 			w.find(FindNumberFormat, at, "a fractional number ("+n.text+") is printed with 14 digits; use math.floor or string.format")
 		}
