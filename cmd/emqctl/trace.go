@@ -238,11 +238,22 @@ func readFile(name string) (string, error) {
 	case info.Size() > trace.MaxSource:
 		return "", tooLarge(name, info.Size())
 	}
-	b, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return "", &ioError{"reading " + quote(name), err}
 	}
-	return string(b), nil
+	defer f.Close()
+	// One read where the size is right.
+	b := make([]byte, info.Size())
+	n, err := io.ReadFull(f, b)
+	if n == 0 && (err == nil || err == io.EOF) {
+		b, err = io.ReadAll(io.LimitReader(f, trace.MaxSource+1))
+		n = len(b)
+	}
+	if err != nil && err != io.ErrUnexpectedEOF {
+		return "", &ioError{"reading " + quote(name), err}
+	}
+	return string(b[:n]), nil
 }
 
 // rootFS is the files below a folder, whatever bytes their names have, which
@@ -275,6 +286,14 @@ func (e *env) readScript(name string) (readableScript, error) {
 		}
 		s.Text = string(b)
 	} else {
+		text, err := readFile(name)
+		if err != nil {
+			return s, err
+		}
+		if !strings.Contains(text, "@include") {
+			s.headed(text, nil)
+			return s, nil
+		}
 		abs, err := filepath.Abs(name)
 		if err != nil {
 			return s, &ioError{"reading " + quote(name), err}
@@ -292,23 +311,26 @@ func (e *env) readScript(name string) (readableScript, error) {
 			}
 			return path
 		}
-		text, err := readFile(name)
-		if err != nil {
-			return s, err
-		}
 		in, err := trace.IncludeText(rootFS(root), filepath.ToSlash(strings.TrimPrefix(abs, root)), text, shown)
 		if err != nil {
 			return s, err
 		}
-		s.Text, s.Included = in.Text, in
+		s.headed(in.Text, in)
+		return s, nil
 	}
+	s.headed(s.Text, nil)
+	return s, nil
+}
+
+// headed takes a script's text, and reads its header.
+func (s *readableScript) headed(text string, in *trace.Included) {
+	s.Text, s.Included = text, in
 	var bad *scripts.Error
 	if v, err := scripts.Parse(filepath.Base(s.Path), s.Text); err == nil {
 		s.Verb = v
 	} else if errors.As(err, &bad) && (bad.Kind != scripts.KindMissing || scripts.LooksLikeHeader(s.Text)) {
 		s.header = bad
 	}
-	return s, nil
 }
 
 // runTraceSHA names the verb, or the file of --scripts, with a digest.
