@@ -274,7 +274,7 @@ func isOption(w string) bool {
 }
 
 func (s *KeySpec) span(args []Operand, first int, maybe bool, key func(int, bool)) {
-	last := len(args) - 1
+	var last int
 	switch {
 	case s.Last >= 0:
 		last = first + s.Last

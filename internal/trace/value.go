@@ -54,10 +54,9 @@ type (
 	altV struct{ vs []value }
 	// manyV is any number of values, as unpack(t) and ... give; only in lists.
 	manyV struct {
-		t     *tableV
-		from  int
-		elem  value // when t is nil
-		fixed bool
+		t    *tableV
+		from int
+		elem value // when t is nil
 	}
 )
 

@@ -309,7 +309,7 @@ func (w *walker) loop(text string, line int, once, endless bool, body func()) {
 				w.set(d.c, d.v) // made in this pass: it had no other value
 				continue
 			}
-			nv := d.v
+			var nv value
 			switch {
 			case pass < 2:
 				nv = join(d.c.v, d.v)
