@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
