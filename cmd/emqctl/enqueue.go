@@ -101,6 +101,13 @@ it; a rehearsal asks no server, and its auto is the script.
 The host checks all 14 bytes of an id before anything is sent; --no-host-gate
 leaves the verdict to the wire, which reads three.
 
+--fence refuses a server whose {emq}:version is absent, another, or no string,
+before any write, and on every connection: it is read again when one was made
+again, and what differs then refuses the rest. A user without the right to read
+it is not stopped: the fence is unreadable, jobs go on, and a warning says so
+once on standard error. --claim-fence also needs the right to set the key, and
+--via auto that to ask COMMAND INFO; without that it is the script.
+
 --print shows the commands for other tools instead of running them: cli, lines
 for a shell with valkey-cli, or resp, bytes for valkey-cli --pipe.
 
@@ -137,7 +144,7 @@ Columns of -o tsv: ` + enqueueColumns,
 	f.Var(&opts.Via, "via", "what runs: the script, or EMQ.ENQUEUE")
 	f.BoolVar(&opts.NoHostGate, "no-host-gate", false, "let the wire alone judge ids")
 	f.Var(&opts.Print, "print", "show the commands instead of running them")
-	f.StringVar(&opts.Fence, "fence", "", "refuse a server whose {emq}:version is not VERSION")
+	f.StringVar(&opts.Fence, "fence", "", "refuse a server whose {emq}:version is not VERSION; unreadable: warn")
 	f.BoolVar(&opts.ClaimFence, "claim-fence", false, "set an absent {emq}:version to --fence")
 	f.BoolVar(&opts.Rehearse, "rehearse", false, "use the embedded store, whatever the environment says")
 	f.BoolVar(&opts.Strict, "strict", false, "a note makes the exit code 1")
@@ -205,6 +212,7 @@ func (e *env) chooseStore(a *admission, opts enqueueOptions) error {
 		if err != nil {
 			return nil, err
 		}
+		c.HoldFence(a.wantFence, a.claimFence)
 		return liveStore{c}, nil
 	}
 	return nil
@@ -220,6 +228,7 @@ func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 		claimFence: opts.ClaimFence,
 		now:        e.now,
 		verb:       "enqueue",
+		say:        e.talk,
 	}
 	switch {
 	case opts.In != "":
@@ -285,6 +294,9 @@ type job struct {
 	err        *problem
 	in         string // what err has an offset into: queue, id, group, line; "" for none
 	notes      []note
+
+	apart bool        // what was read of the fence for its connection is in held
+	held  *fenceState // nil when it had none
 
 	observed *embedded.Rehearsal // of a rehearsal only
 	lines    []int               // for each command observed, where the trace has it; 0 for nowhere

@@ -42,7 +42,9 @@ type admission struct {
 	store     store
 	opened    bool
 	openErr   error
-	fence     *fenceState
+	fence     *fenceState // as it was last read
+	say       func(line string)
+	warned    bool // that the fence is unreadable
 
 	ring keyring
 }
@@ -75,7 +77,7 @@ func (a *admission) connect(ctx context.Context) {
 		a.opened = false
 		return
 	}
-	a.fence = newFenceState(f, a.wantFence)
+	a.read(newFenceState(f, a.wantFence))
 	if a.via == viaAuto {
 		a.via = viaScript
 		if !a.rehearsal {
@@ -225,22 +227,54 @@ func (a *admission) fenced(ctx context.Context, jobs []*job) bool {
 			}
 			return false
 		}
-		a.fence = newFenceState(f, a.wantFence)
+		a.read(newFenceState(f, a.wantFence))
 	}
-	msg, hint := "", ""
-	switch a.fence.status {
-	case fenceDiffers:
-		msg = fmt.Sprintf("%s is %s, want %s: the server speaks another version of the wire", embedded.FenceKey, quote(a.fence.Value), quote(a.wantFence))
-	case string(valkey.FenceAbsent):
-		msg = fmt.Sprintf("%s is absent, want %s", embedded.FenceKey, quote(a.wantFence))
-		hint = "--claim-fence claims an absent one"
-	default: // a missing right for the fence does not stop work
+	msg, hint := a.fence.refusal()
+	if msg == "" {
 		return true
 	}
 	for _, j := range jobs {
 		j.refuse("", "fence", 0, msg, hint)
 	}
 	return false
+}
+
+// read keeps what was read of the fence. Once it has stopped a job it stops all
+// that come after. A missing right for the fence stops none, but is told.
+func (a *admission) read(f *fenceState) {
+	a.fence = f
+	if f.status != string(valkey.FenceUnreadable) || a.wantFence == "" || a.warned || !f.Admits(f.want) {
+		return
+	}
+	a.warned = true
+	a.say(fmt.Sprintf("warning: %s is unreadable: %s; jobs go on, and nothing holds the server to %s", valkey.FenceKey, f.reason(), quote(f.want)))
+}
+
+// hold gives each job what was read of the fence for its connection, and
+// refuses those that it stopped.
+func (a *admission) hold(jobs []*job, outcomes []executor.Outcome, fences []*valkey.Fence) {
+	var last *valkey.Fence
+	var state *fenceState
+	for i, j := range jobs {
+		j.apart, j.held = true, nil
+		if fences[i] == nil {
+			continue
+		}
+		if fences[i] != last {
+			last, state = fences[i], newFenceState(*fences[i], a.wantFence)
+			a.read(state)
+		}
+		j.held = state
+	}
+	for i, j := range jobs {
+		var err *valkey.Error
+		if j.held != nil && errors.As(outcomes[i].Err, &err) && err.Kind == valkey.KindFence {
+			msg, hint := j.held.refusal()
+			j.host = ""
+			j.refuse("", "fence", 0, msg, hint)
+			a.fence = j.held
+		}
+	}
 }
 
 // run sends jobs and gives them their status. It returns those whose minted
@@ -258,10 +292,17 @@ func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*j
 			outcomes[i], jobs[i].observed = rehearsal.Outcome, &rehearsal
 			jobs[i].lines = a.predicted(call, rehearsal.Commands)
 		}
+	} else if s, ok := a.store.(holder); ok {
+		var fences []*valkey.Fence
+		outcomes, fences = s.RunHeld(ctx, calls)
+		a.hold(jobs, outcomes, fences)
 	} else {
 		outcomes = a.store.Run(ctx, calls)
 	}
 	for i, j := range jobs {
+		if j.status == statusRefused {
+			continue
+		}
 		a.judge(j, outcomes[i])
 		if j.status != statusDuplicate || j.given {
 			continue

@@ -99,7 +99,11 @@ func (r *enqueueRecord) lost() bool { return r.id == "" && !r.given }
 // before them in a stream.
 func (r *enqueueRecord) take(j *job, b *admittedBatch) {
 	r.job = j
-	if r.engine, r.via, r.fence = b.engine, b.via, b.fence; len(j.keys) > 0 {
+	r.engine, r.via, r.fence = b.engine, b.via, b.fence
+	if j.apart {
+		r.fence = j.held
+	}
+	if len(j.keys) > 0 {
 		return
 	}
 	r.via, r.fence = r.wantVia, nil

@@ -28,8 +28,9 @@ protocol, and never claim it. There is one in each logical database.
 
 Without --fence and EMQCTL_FENCE the answer is present or absent. With one of
 them it is match, absent or differs, to the byte, and the exit code is 1 unless
-it is match. A fence that the user may not read, or that is no string, is
-unreadable, code 2.
+it is match; a key that holds no string differs. A fence that the user may not
+read is unreadable, code 2, and so is one that is no string when nothing is
+expected of it.
 
 Columns of -o tsv: ` + fenceColumns,
 		Example: "  emqctl fence --url localhost:6379\n  emqctl fence --url localhost:6379 --fence echomq:3.0.0 -o json",
@@ -65,10 +66,7 @@ func runFence(ctx context.Context, e *env, opts fenceOptions) error {
 	}
 	*r = newFenceRecord(f, expected)
 	r.DB, r.Address, r.Server, r.Cluster = c.DB(), c.Addr(), c.Server(), c.Cluster()
-	if err := e.emit(r, false); err != nil || f.Reason == nil {
-		return err
-	}
-	return f.Reason
+	return e.emit(r, false)
 }
 
 // fenceRecord is what the fence says, beside what was expected of it.
@@ -89,7 +87,7 @@ type fenceRecord struct {
 
 // newFenceRecord compares a fence with what is expected, "" for nothing.
 func newFenceRecord(f valkey.Fence, expected string) fenceRecord {
-	r := fenceRecord{Fence: string(f.State), Key: valkey.FenceKey, value: f.Value}
+	r := fenceRecord{Fence: newFenceState(f, expected).status, Key: valkey.FenceKey, value: f.Value}
 	if expected != "" {
 		r.Expected = &expected
 	}
@@ -101,12 +99,6 @@ func newFenceRecord(f valkey.Fence, expected string) fenceRecord {
 			b := base64.StdEncoding.EncodeToString([]byte(f.Value))
 			r.ValueBase64 = &b
 		}
-		switch {
-		case expected == f.Value:
-			r.Fence = "match"
-		case expected != "":
-			r.Fence = "differs"
-		}
 	case valkey.FenceUnreadable:
 		r.Error = newProblem(string(f.Reason.Kind), 0, f.Reason.Error(), f.Reason.Hint)
 	}
@@ -114,7 +106,10 @@ func newFenceRecord(f valkey.Fence, expected string) fenceRecord {
 }
 
 func (r *fenceRecord) verdict() verdict {
-	if r.Expected != nil && r.Fence != "match" && r.Error == nil {
+	switch {
+	case r.Fence == string(valkey.FenceUnreadable):
+		return verdictUndone
+	case r.Expected != nil && r.Fence != fenceMatch:
 		return verdictNo
 	}
 	return 0
@@ -135,7 +130,11 @@ func (r *fenceRecord) appendText(p *page) {
 	}
 	p.end()
 	if r.Value != nil || r.ValueBase64 != nil {
-		p.label("value").bytes(p.paint.main, r.value).end()
+		p.label("value").bytes(p.paint.main, r.value)
+		if r.value == "" {
+			p.about("empty")
+		}
+		p.end()
 	}
 	if r.Expected != nil {
 		p.label("expected").bytes(ink{}, *r.Expected).end()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/echomq/emqctl/internal/embedded"
@@ -30,6 +31,13 @@ type store interface {
 type rehearser interface {
 	store
 	Rehearse(ctx context.Context, call executor.Call) embedded.Rehearsal
+}
+
+// holder is a store that reads the fence of every connection that it makes,
+// and tells it for each call: nil for one that had no connection.
+type holder interface {
+	store
+	RunHeld(ctx context.Context, calls []executor.Call) ([]executor.Outcome, []*valkey.Fence)
 }
 
 // rehearsalStore is the embedded store as a store.
@@ -79,6 +87,7 @@ type fenceContract struct {
 	ValueBase64 *string `json:"value_base64,omitempty"`
 	Expected    *string `json:"expected"`
 	ExpectedB64 *string `json:"expected_base64,omitempty"`
+	Reason      *string `json:"reason,omitempty"` // why there is no value though the key may be there
 }
 
 // fenceState is what was read of the fence, and what was wanted.
@@ -91,6 +100,8 @@ type fenceState struct {
 func newFenceState(f valkey.Fence, want string) *fenceState {
 	s := &fenceState{status: string(f.State), want: want, Fence: f}
 	switch {
+	case f.NoString && want != "":
+		s.status = fenceDiffers
 	case f.State != valkey.FencePresent || want == "":
 	case f.Value == want:
 		s.status = fenceMatch
@@ -98,6 +109,29 @@ func newFenceState(f valkey.Fence, want string) *fenceState {
 		s.status = fenceDiffers
 	}
 	return s
+}
+
+// reason says why there is no value though the key may be there, or "".
+func (f *fenceState) reason() string {
+	if f.Reason == nil {
+		return ""
+	}
+	return clean(f.Reason.Msg)
+}
+
+// refusal says why the fence stops a job, and what to do; "" when it does not.
+func (f *fenceState) refusal() (msg, hint string) {
+	switch {
+	case f.Admits(f.want):
+		return "", ""
+	case f.NoString:
+		return fmt.Sprintf("%s is no string, want %s: another program has the key", valkey.FenceKey, quote(f.want)), ""
+	case f.State == valkey.FencePresent:
+		return fmt.Sprintf("%s is %s, want %s: the server speaks another version of the wire", valkey.FenceKey, quote(f.Value), quote(f.want)), ""
+	case f.State == valkey.FenceAbsent:
+		return fmt.Sprintf("%s is absent, want %s", valkey.FenceKey, quote(f.want)), "--claim-fence claims an absent one"
+	}
+	return fmt.Sprintf("%s is unreadable, want %s: %s", valkey.FenceKey, quote(f.want), f.reason()), ""
 }
 
 // appendJSON appends the object, or null when the fence was not read.
@@ -110,6 +144,9 @@ func (f *fenceState) appendJSON(dst []byte) []byte {
 	dst = append(dst, '"')
 	dst = appendNullable(dst, `,"value":`, f.Value, f.State == valkey.FencePresent, false)
 	dst = appendNullable(dst, `,"expected":`, f.want, f.want != "", false)
+	if f.Reason != nil {
+		dst = appendField(dst, `,"reason":`, f.reason(), false)
+	}
 	return append(dst, '}')
 }
 

@@ -44,6 +44,7 @@ type Client struct {
 	version string // the server's, from HELLO
 	engine  string // the server's word for itself: "valkey"
 	closed  atomic.Bool
+	hold    *hold // or nil
 
 	// uncounted is set when a batch had another length than was counted: from
 	// then on whatever got no reply is in doubt. No known server does that.

@@ -13,6 +13,7 @@
 //	SELECT    for a database that is not 0 only
 //	HELLO     by Open only, which a server answers whatever the rights: its mode is read
 //	CLUSTER SHARDS   by Open in a cluster, and when a slot has moved or a node is gone
+//	GET {emq}:version   with HoldFence, before the first call of every connection
 //
 // and nothing else: no CLIENT TRACKING, SETINFO or SETNAME, no PING, so that a
 // user who may run one verb may run it here.
@@ -29,7 +30,8 @@
 //	failed    the command was not handed over whole, or the server answered
 //	          that it does not run it: NOPERM, READONLY, OOM, BUSY, LOADING,
 //	          MISCONF, CLUSTERDOWN, CROSSSLOT, an unknown command, NOSCRIPT
-//	          again after the script was loaded, MOVED too often
+//	          again after the script was loaded eight times, MOVED too
+//	          often; or the fence, with HoldFence, does not admit it
 //	unknown   it was handed over whole and no reply came; or the script ended
 //	          in an error of the server's after it may have written
 //

@@ -28,6 +28,7 @@ const (
 	KindMisconf     Kind = "misconf"     // the server stopped writes: its snapshots or replicas fail
 	KindScript      Kind = "script"      // a script is not kept, or is another than ours
 	KindPartial     Kind = "partial"     // a script ended in an error after it may have written
+	KindFence       Kind = "fence"       // the version fence is not the one wanted
 	KindServer      Kind = "server"      // another error of the server's
 	KindCanceled    Kind = "canceled"    // the caller gave up
 	KindClosed      Kind = "closed"      // the client is closed

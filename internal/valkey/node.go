@@ -27,6 +27,7 @@ type node struct {
 type link struct {
 	client rueidis.Client
 	meter  *meter
+	fence  *Fence // as it was read for this connection, or nil; see HoldFence
 }
 
 // answer is what came of one command.
@@ -223,7 +224,7 @@ func (n *node) connect(parent context.Context) (*link, *Error) {
 		stop()
 	}
 	if err == nil {
-		return &link{client, m}, nil
+		return &link{client: client, meter: m}, nil
 	}
 	head := ""
 	if m != nil {

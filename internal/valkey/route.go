@@ -17,18 +17,21 @@ type request struct {
 	slot int           // -1: any node
 	addr string        // this node and no other; empty to go by slot
 	verb *scripts.Verb // the script that args run by its digest, or nil
+	call bool          // it is a call, and held to the fence
 
 	answer answer
 	at     string // the node that gave the answer
+	fence  *Fence // of the connection, when the call was held to it
 
 	next      string // the node to try next, "" to go by slot
 	asking    bool
 	redirects int
-	loaded    string // the node on which the script was loaded for this request
+	loads     int // how often the script was loaded for this request
 }
 
 const (
 	maxRedirects = 8
+	maxLoads     = 8 // a cache may be flushed between the load and the call
 	tryAgainMin  = 5 * time.Millisecond
 	tryAgainMax  = 200 * time.Millisecond
 )
@@ -57,12 +60,12 @@ func (c *Client) roundtrip(ctx context.Context, requests []*request) {
 			word, _, _ := strings.Cut(r.answer.text, " ")
 			switch {
 			case r.answer.err != nil:
-				if c.cluster && !r.answer.sent && !refreshed && r.addr == "" && ctx.Err() == nil && r.answer.err.Kind != KindClosed {
+				if c.cluster && !r.answer.sent && !refreshed && r.addr == "" && ctx.Err() == nil && r.answer.err.Kind != KindClosed && r.answer.err.Kind != KindFence {
 					down = true
 					r.next, r.asking = "", false
 					again = append(again, r)
 				}
-			case word == "NOSCRIPT" && r.verb != nil && r.loaded != r.at:
+			case word == "NOSCRIPT" && r.verb != nil && r.loads < maxLoads:
 				missing[r.at] = append(missing[r.at], r)
 				again = append(again, r)
 			case (word == "MOVED" || word == "ASK") && r.addr == "" && r.redirects < maxRedirects:
@@ -167,15 +170,24 @@ func (c *Client) sendTo(ctx context.Context, addr string, requests []*request) {
 		}
 		commands = append(commands, r.args)
 	}
-	answers := c.node(addr).exchange(ctx, commands)
+	answers, fence := c.exchange(ctx, addr, commands, requests[0].call)
 	i := 0
 	for _, r := range requests {
 		if r.asking {
 			i++
 		}
-		r.answer, r.at = answers[i], addr
+		r.answer, r.at, r.fence = answers[i], addr, fence
 		i++
 	}
+}
+
+// exchange sends commands to a node; those of calls, which come apart from any
+// others, on a connection whose fence was read.
+func (c *Client) exchange(ctx context.Context, addr string, commands [][]string, calls bool) ([]answer, *Fence) {
+	if calls && c.hold != nil {
+		return c.exchangeHeld(ctx, addr, commands)
+	}
+	return c.node(addr).exchange(ctx, commands), nil
 }
 
 // load gives scripts to the nodes that do not keep them, and requires our
@@ -191,11 +203,12 @@ func (c *Client) load(ctx context.Context, missing map[string][]*request) (faile
 				commands = append(commands, []string{"SCRIPT", "LOAD", r.verb.Source})
 			}
 		}
-		answers := c.node(addr).exchange(ctx, commands)
+		answers, fence := c.exchange(ctx, addr, commands, requests[0].call)
 		for _, r := range requests {
 			i := slices.Index(verbs, r.verb)
 			a := answers[i]
-			r.loaded = addr
+			r.loads++
+			r.fence = fence
 			// Without a next node it would go by slot, and may meet another.
 			r.next = addr
 			switch {

@@ -18,9 +18,18 @@ const NativeEnqueue = "EMQ.ENQUEUE"
 // node are pipelined in their order; between nodes of a cluster, and after a
 // redirection, there is none. Every Err of an outcome is an [*Error].
 func (c *Client) Run(ctx context.Context, calls []executor.Call) []executor.Outcome {
+	outcomes, _ := c.RunHeld(ctx, calls)
+	return outcomes
+}
+
+// RunHeld is Run that also tells, for each call, the fence that was read for
+// the connection that it went on, or was to go on: nil where there was none,
+// and for all without [Client.HoldFence]. A call that the fence stopped has
+// failed, by an error of kind fence.
+func (c *Client) RunHeld(ctx context.Context, calls []executor.Call) ([]executor.Outcome, []*Fence) {
 	requests := make([]*request, len(calls))
 	for i, call := range calls {
-		r := &request{keys: call.Keys, slot: -1}
+		r := &request{keys: call.Keys, slot: -1, call: true}
 		name, script := "EVALSHA", call.Verb.SHA1
 		if call.Native {
 			r.args = append(make([]string, 0, 2+len(call.Keys)+len(call.Args)), NativeEnqueue)
@@ -36,11 +45,11 @@ func (c *Client) Run(ctx context.Context, calls []executor.Call) []executor.Outc
 		requests[i] = r
 	}
 	c.roundtrip(ctx, requests)
-	outcomes := make([]executor.Outcome, len(calls))
+	outcomes, fences := make([]executor.Outcome, len(calls)), make([]*Fence, len(calls))
 	for i, r := range requests {
-		outcomes[i] = c.outcome(r)
+		outcomes[i], fences[i] = c.outcome(r), r.fence
 	}
-	return outcomes
+	return outcomes, fences
 }
 
 // outcome judges the final answer to a call.
