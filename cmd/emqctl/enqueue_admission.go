@@ -404,7 +404,13 @@ func (j *job) fail(s status, err error) {
 		j.executed = new(bool)
 	}
 	kind, msg, hint := describe(err)
-	if hint == "" && s == statusUnknown {
+	switch {
+	case hint != "" || s != statusUnknown:
+	case kind == string(valkey.KindPartial):
+		// The row may be all that was written. The same id is then a duplicate,
+		// and nobody ever claims the job.
+		hint = "the row may be there without its place in the queue, and the same id is then a duplicate: repair what the error names, delete the row, and send it again"
+	default:
 		hint = "it may be stored: the same id is safe to send again"
 	}
 	j.err = newProblem(kind, 0, clean(msg), hint)

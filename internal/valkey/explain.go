@@ -123,6 +123,9 @@ func serverError(addr, text string, keys []string) *Error {
 	}
 	said := escape.Quote(text)
 	word, _, _ := strings.Cut(text, " ")
+	if word == "ERR" && strings.HasPrefix(text, olderError) && strings.Contains(text, ": -NOPERM ") {
+		return permissionError(addr, text, keys)
+	}
 	switch word {
 	case "WRONGPASS":
 		return say(KindAuth, "see --user, --password-file and EMQCTL_PASSWORD", "the user or the password is wrong, or the user is off")

@@ -43,6 +43,7 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	enqueue, _ := r.Lookup("enqueue")
+	const older = "ERR Error running script (call to f_59afee3af2b87744c70d31ae5c6306caff00e3ce): "
 	const at = " script: 59afee3af2b87744c70d31ae5c6306caff00e3ce, on @user_script:"
 	for text, want := range map[string][2]executor.State{ // by script, by the native command
 		"EMQKIND job id must be JOB-namespaced":                         {executor.Refused, executor.Refused},
@@ -59,7 +60,17 @@ func TestJudge(t *testing.T) {
 		"ERR the native command's own":                                  {executor.Failed, executor.Refused},
 		"WRONGTYPE Operation against a key" + at + "24.":                {executor.Failed, executor.Refused},
 		"WRONGTYPE Operation against a key" + at + "29.":                {executor.Unknown, executor.Refused},
-		"ERR Error running script" + at + "1000.":                       {executor.Unknown, executor.Refused},
+		"WRONGTYPE Operation against a key holding the wrong kind":      {executor.Unknown, executor.Refused},
+		"ERR Error running script" + at + "1000.":                       {executor.Unknown, executor.Unknown},
+		"ERR Error running script":                                      {executor.Unknown, executor.Unknown},
+		older + "@user_script:29: WRONGTYPE Operation":                  {executor.Unknown, executor.Unknown},
+		older + "@user_script:29: @user_script: 29: -NOPERM no":         {executor.Unknown, executor.Unknown},
+		older + "@user_script:29: -OOM command not allowed":             {executor.Unknown, executor.Unknown},
+		older + "@user_script:24: WRONGTYPE Operation":                  {executor.Failed, executor.Unknown},
+		older + "@user_script:27: @user_script: 27: -READONLY no":       {executor.Failed, executor.Unknown},
+		older + "@enable_strict_lua:8: user_script:29: Script accessed": {executor.Unknown, executor.Unknown},
+		older + "@enable_strict_lua:8: user_script:20: Script accessed": {executor.Failed, executor.Unknown},
+		older + "Script killed by user with SCRIPT KILL":                {executor.Unknown, executor.Unknown},
 		"NEWCLASS of a script":                                          {executor.Refused, executor.Refused},
 	} {
 		for i, verb := range []*scripts.Verb{enqueue, nil} {

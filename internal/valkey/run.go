@@ -65,8 +65,12 @@ func (c *Client) outcome(r *request) executor.Outcome {
 	}
 	switch verdict := judge(r); verdict {
 	case executor.Unknown:
+		what := "script"
+		if r.verb == nil {
+			what = "command"
+		}
 		return executor.Outcome{State: verdict, Err: &Error{
-			Kind: KindPartial, Addr: r.at, Msg: c.serverError(r.at, a.text, r.keys).Msg + "; the script had begun, and what it had written stays",
+			Kind: KindPartial, Addr: r.at, Msg: c.serverError(r.at, a.text, r.keys).Msg + "; the " + what + " had begun, and what it had written stays",
 		}}
 	case executor.Failed:
 		return executor.Outcome{State: verdict, Err: c.serverError(r.at, a.text, r.keys)}
@@ -88,6 +92,13 @@ var writeWords = []string{"READONLY", "OOM", "MISCONF", "NOREPLICAS"}
 // 59af..., on @user_script:29."
 var scriptLine = regexp.MustCompile(` script: \S+, on @user_script:(\d+)\.$`)
 
+// Servers before 7, and some others still, put it first: "ERR Error running
+// script (call to f_59af...): @user_script:29: WRONGTYPE ...". What comes in
+// between may be @enable_strict_lua:8.
+const olderError = "ERR Error running script"
+
+var olderLine = regexp.MustCompile(`^` + olderError + `[^:]*: (?:@\w+: ?\d+: )?@?user_script: ?(\d+):`)
+
 // judge tells what an error reply says of the call: refused by the verb,
 // failed because it did not run, or unknown because it ran in part.
 func judge(r *request) executor.State {
@@ -96,7 +107,14 @@ func judge(r *request) executor.State {
 		return executor.Refused
 	}
 	at := scriptLine.FindStringSubmatch(r.answer.text)
+	older := strings.HasPrefix(r.answer.text, olderError)
+	if older {
+		// The server's word for what happened comes later, if at all.
+		at, word = olderLine.FindStringSubmatch(r.answer.text), ""
+	}
 	switch {
+	case r.verb == nil && older:
+		return executor.Unknown // whatever ran there may have written
 	case r.verb == nil:
 		// The native command checks before it writes. What it says is its
 		// refusal, unless it is the server that does not run it.
@@ -111,6 +129,8 @@ func judge(r *request) executor.State {
 			return executor.Failed
 		}
 		return executor.Unknown
+	case older, word == "WRONGTYPE":
+		return executor.Unknown // in the script, at a place that is not told
 	case slices.Contains(serverWords, word), word == "ERR":
 		return executor.Failed
 	}
