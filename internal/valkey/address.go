@@ -81,6 +81,10 @@ func ParseAddress(s string) (Address, error) {
 	}
 	host := authority
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		// u:a@h1,u:b@h2 is two hosts, and no password of one.
+		if at := strings.IndexByte(authority[:i], '@'); at >= 0 && strings.Contains(authority[at:i], ",") {
+			return Address{}, badAddress("host: found a comma between two @, want one node", "of a cluster one node is enough: it is asked for the others; in a password write @ as %40 and , as %2C")
+		}
 		if err := a.userinfo(authority[:i]); err != nil {
 			return Address{}, err
 		}
@@ -220,9 +224,13 @@ func (a *Address) hostPort(s string) *Error {
 	if hasPort {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
+			// What is no number may be a password.
 			found := "something else"
-			if port == "" {
+			switch {
+			case port == "":
 				found = "nothing after the colon"
+			case len(port) <= len("6379")+3 && strings.Trim(port, "0123456789") == "":
+				found = port
 			}
 			return badAddress("port: found "+found+", want a number from 1 to 65535", "a password stands before an @, as in redis://:password@host")
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,6 +168,9 @@ func (c *Client) serverError(addr, text string, keys []string) *Error {
 		}
 	}
 	e := serverError(addr, text, keys)
+	if strings.Contains(text, "DB index is out of range") {
+		e.Msg += ": " + strconv.Itoa(c.addr.DB)
+	}
 	if e.Kind == KindAuth && c.addr.User != "" && c.addr.Password == "" {
 		e.Hint = "found a user without a password; a password alone is written :password@host, or given by --password-file"
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/echomq/emqctl/internal/escape"
 )
 
 var (
@@ -34,20 +36,28 @@ func tlsConfig(o Options, a Address) (*tls.Config, error) {
 	if o.CACert != "" {
 		pem, err := os.ReadFile(o.CACert)
 		if err != nil {
-			return nil, badFile("CA certificate", err)
+			return nil, badFile("CA certificate "+escape.Quote(o.CACert), err)
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, &Error{Kind: KindFile, Msg: "CA certificate: found no certificate in the file, want PEM"}
+			return nil, &Error{Kind: KindFile, Msg: "CA certificate " + escape.Quote(o.CACert) + ": found no certificate in the file, want PEM"}
 		}
 	}
 	if (o.Cert == "") != (o.Key == "") {
-		return nil, &Error{Kind: KindFile, Msg: "client certificate: found a certificate or a key alone, want both"}
+		alone := "a certificate, " + escape.Quote(o.Cert) + ","
+		if o.Cert == "" {
+			alone = "a key, " + escape.Quote(o.Key) + ","
+		}
+		return nil, &Error{Kind: KindFile, Msg: "client certificate: found " + alone + " alone, want both"}
 	}
 	if o.Cert != "" {
 		cert, err := tls.LoadX509KeyPair(o.Cert, o.Key)
 		if err != nil {
-			return nil, badFile("client certificate", err)
+			var path *os.PathError
+			if errors.As(err, &path) {
+				return nil, badFile("client certificate "+escape.Quote(path.Path), err)
+			}
+			return nil, badFile("client certificate "+escape.Quote(o.Cert)+" and key "+escape.Quote(o.Key), err)
 		}
 		conf.Certificates = []tls.Certificate{cert}
 	}

@@ -49,6 +49,10 @@ func (c *Client) explain(err error, addr, head string) *Error {
 		return say(KindTimeout, "", "the server sent nothing for %s", c.timeout)
 	case isTimeout(err):
 		return say(KindTimeout, "see whether a firewall drops the packets, or give it longer by --timeout", "no connection within %s", c.timeout)
+	case c.addr.Socket != "" && isKind(c.addr.Socket, os.ModeDir):
+		return say(KindSocket, "", "found a directory, want a unix socket")
+	case c.addr.Socket != "" && isKind(c.addr.Socket, 0):
+		return say(KindSocket, "", "found a file, want a unix socket")
 	case c.addr.Socket != "" && (errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTSOCK)):
 		return say(KindSocket, "", "no unix socket is there")
 	case errors.Is(err, os.ErrPermission):
@@ -71,6 +75,12 @@ func (c *Client) explain(err error, addr, head string) *Error {
 		return say(KindUnreachable, "", "%s", strings.TrimPrefix(op.Err.Error(), op.Op+": "))
 	}
 	return say(KindProtocol, "", "%s", err)
+}
+
+// isKind tells whether a path is of a type: 0 is a regular file.
+func isKind(path string, typ os.FileMode) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Type() == typ
 }
 
 func (c *Client) explainTLS(err error, say func(Kind, string, string, ...any) *Error) *Error {

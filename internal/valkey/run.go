@@ -73,7 +73,11 @@ func (c *Client) outcome(r *request) executor.Outcome {
 			Kind: KindPartial, Addr: r.at, Msg: c.serverError(r.at, a.text, r.keys).Msg + "; the " + what + " had begun, and what it had written stays",
 		}}
 	case executor.Failed:
-		return executor.Outcome{State: verdict, Err: c.serverError(r.at, a.text, r.keys)}
+		err := c.serverError(r.at, a.text, r.keys)
+		if r.verb == nil && strings.HasPrefix(a.text, "ERR unknown command") {
+			err.Msg, err.Hint = r.at+": the server has no "+NativeEnqueue+": "+err.Msg[len(r.at)+2:], "--via script runs the script instead, and --via auto the one that there is"
+		}
+		return executor.Outcome{State: verdict, Err: err}
 	}
 	return executor.Outcome{State: executor.Refused, Text: a.text}
 }
