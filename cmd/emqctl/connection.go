@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +36,8 @@ type connectionOptions struct {
 	Insecure     bool
 	DB           int // -1: not given
 	Timeout      time.Duration
+
+	given func() []string // the names of those that are on the command line
 }
 
 func (o *connectionOptions) flags(cmd *cobra.Command) {
@@ -54,6 +58,27 @@ func (o *connectionOptions) flags(cmd *cobra.Command) {
 	for _, name := range []string{"password-file", "cacert", "cert", "key"} {
 		cmd.MarkFlagFilename(name)
 	}
+	names := []string{"url", "cluster", "user", "password-file", "tls", "cacert", "cert", "key", "sni", "insecure", "db", "timeout"}
+	for name, want := range map[string]string{
+		"url": "an address", "user": "a user", "password-file": "the name of a file", "sni": "a name",
+		"cacert": "the name of a file", "cert": "the name of a file", "key": "the name of a file",
+	} {
+		wantValue(cmd, name, want)
+	}
+	o.given = func() []string {
+		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !f.Changed(n) })
+	}
+}
+
+// check refuses values that cannot be meant.
+func (o *connectionOptions) check() error {
+	switch {
+	case o.DB < 0 && o.given != nil && slices.Contains(o.given(), "db"):
+		return &usageError{msg: "--db is " + strconv.Itoa(o.DB) + ", want 0, 1, 2 and so on"}
+	case o.Timeout <= 0:
+		return &usageError{msg: "--timeout is " + o.Timeout.String() + ", want more than 0"}
+	}
+	return nil
 }
 
 // address returns the address of the server, from --url or EMQCTL_URL, or
@@ -106,8 +131,8 @@ func (e *env) connection(o connectionOptions) (valkey.Options, error) {
 	if v.URL == "" {
 		return v, &usageError{msg: "no address given, want --url or " + envURL, hint: "as in --url localhost:6379"}
 	}
-	if o.Timeout <= 0 {
-		return v, &usageError{msg: "--timeout is " + o.Timeout.String() + ", want more than 0"}
+	if err := o.check(); err != nil {
+		return v, err
 	}
 	a, err := valkey.ParseAddress(v.URL)
 	if err != nil {
@@ -139,18 +164,18 @@ func asInterrupt(ctx context.Context, err error) error {
 func readPassword(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", &ioError{"reading --password-file", err}
+		return "", &ioError{"reading --password-file " + quote(name), err}
 	}
 	defer f.Close()
 	const limit = 64 << 10
 	b, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
-		return "", &ioError{"reading --password-file", err}
+		return "", &ioError{"reading --password-file " + quote(name), err}
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	line = strings.TrimSuffix(line, "\r")
 	if line == "" {
-		return "", &usageError{msg: "--password-file: found an empty first line, want the password"}
+		return "", &usageError{msg: "--password-file " + quote(name) + ": found an empty first line, want the password"}
 	}
 	return line, nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +28,7 @@ type enqueueOptions struct {
 	NoHostGate bool
 	Print      printForm
 	Fence      string
+	GivenFence bool // by the flag
 	ClaimFence bool
 	Rehearse   bool
 	Strict     bool
@@ -92,7 +95,7 @@ times at most. To make a bulk load repeatable, mint the ids first; what a dead
 server left open is completed by the same file again:
 
   emqctl mint-id -n 1000 | jq -Rc '{id: ., payload: "x"}' >jobs
-  emqctl enqueue quotes --ndjson -o json <jobs
+  emqctl enqueue quotes --ndjson -o json --url localhost:6379 <jobs
 
 --in and --at schedule a job, --group puts it in a lane. --via native runs the
 server's own EMQ.ENQUEUE instead of the script, auto does where a server has
@@ -119,7 +122,7 @@ Columns of -o tsv: ` + enqueueColumns,
   emqctl enqueue quotes hello --id JOB0KHTOWnGLuC --print cli`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return &usageError{msg: "no QUEUE given", hint: "emqctl enqueue QUEUE PAYLOAD", help: true}
+				return &usageError{msg: "no QUEUE given", hint: "as in emqctl enqueue QUEUE PAYLOAD; see emqctl enqueue --help"}
 			}
 			return nil
 		},
@@ -127,6 +130,7 @@ Columns of -o tsv: ` + enqueueColumns,
 			opts.Queue, opts.Payloads = args[0], args[1:]
 			opts.HasID = cmd.Flags().Changed("id")
 			opts.HasGroup = cmd.Flags().Changed("group")
+			opts.GivenFence = cmd.Flags().Changed("fence")
 			opts.HasFile = cmd.Flags().Changed("payload-file")
 			return runEnqueue(cmd.Context(), e, opts)
 		},
@@ -137,7 +141,7 @@ Columns of -o tsv: ` + enqueueColumns,
 	opts.payloadOptions.flags(cmd)
 	f.StringVar(&opts.ID, "id", "", "the id of the job (default: minted)")
 	f.IntVar(&opts.Node, "node", nodeUnset, fmt.Sprintf("the node of minted ids, 0 to %d (default random)", brandedid.MaxNode))
-	f.Lookup("node").DefValue = ""
+	f.Lookup("node").DefValue = "0" // shows none
 	f.StringVar(&opts.In, "in", "", "due after this DURATION, by the server's clock: 90s, 15m, 2d")
 	f.StringVar(&opts.At, "at", "", "due at this TIME: RFC 3339 or Unix milliseconds")
 	f.StringVar(&opts.Group, "group", "", "the lane, named by a branded ID")
@@ -149,6 +153,11 @@ Columns of -o tsv: ` + enqueueColumns,
 	f.BoolVar(&opts.Rehearse, "rehearse", false, "use the embedded store, whatever the environment says")
 	f.BoolVar(&opts.Strict, "strict", false, "a note makes the exit code 1")
 	opts.connectionOptions.flags(cmd)
+	for name, want := range map[string]string{
+		"in": "a duration such as 90s", "at": "a time", "fence": "a version", "payload-file": "the name of a file",
+	} {
+		wantValue(cmd, name, want)
+	}
 	cmd.MarkFlagsMutuallyExclusive("in", "at", "group")
 	cmd.MarkFlagsMutuallyExclusive("url", "rehearse")
 	cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{"script", "native", "auto"}, cobra.ShellCompDirectiveNoFileComp))
@@ -174,6 +183,9 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 		if e.output != outputText || e.template != nil {
 			return &usageError{msg: "--print shows commands, not records: no -o and no --format beside it"}
 		}
+		if name := opts.unprinted(); name != "" {
+			return &usageError{msg: "--print asks no server: no --" + name + " beside it", hint: "what the commands are given to decides: valkey-cli has -h, -p and -n"}
+		}
 		return printCommands(e, a, opts)
 	}
 	if err := e.chooseStore(a, opts); err != nil {
@@ -181,6 +193,22 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 	}
 	defer a.close()
 	return enqueueAll(ctx, e, a, opts)
+}
+
+// unprinted names a flag on the command line that commands for other tools do
+// not show, or "".
+func (o *enqueueOptions) unprinted() string {
+	switch given := o.given(); {
+	case len(given) > 0:
+		return given[0]
+	case o.GivenFence:
+		return "fence"
+	case o.ClaimFence:
+		return "claim-fence"
+	case o.Rehearse:
+		return "rehearse"
+	}
+	return ""
 }
 
 // chooseStore says where jobs go: to a server when one is given, or else to
@@ -191,6 +219,10 @@ func (e *env) chooseStore(a *admission, opts enqueueOptions) error {
 	case e.open != nil:
 		a.open = e.open
 		return nil
+	case opts.Rehearse && len(opts.given()) > 0:
+		return &usageError{msg: "--" + opts.given()[0] + " and --rehearse cannot both be had"}
+	case !opts.Rehearse && opts.address(e) == "" && len(opts.given()) > 0:
+		return &usageError{msg: "--" + opts.given()[0] + " is about a server, and none is given", hint: "give its address by --url or " + envURL}
 	case opts.Rehearse || opts.address(e) == "":
 		a.rehearsal = true
 		t, err := trace.Of(trace.Script{Path: a.script.Path, Text: a.script.Source, Verb: a.script})
@@ -205,6 +237,9 @@ func (e *env) chooseStore(a *admission, opts enqueueOptions) error {
 		return nil
 	}
 	if _, err := valkey.ParseAddress(opts.address(e)); err != nil {
+		return err
+	}
+	if err := opts.connectionOptions.check(); err != nil {
 		return err
 	}
 	a.open = func(ctx context.Context) (store, error) {
@@ -233,8 +268,13 @@ func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 	switch {
 	case opts.In != "":
 		d, err := parseAge(opts.In)
-		if err != nil {
+		switch {
+		case err != nil && strings.HasPrefix(wantDuration(opts.In), "which"):
+			return nil, &usageError{msg: "--in is " + quote(opts.In) + ", " + wantDuration(opts.In)}
+		case err != nil:
 			return nil, &usageError{msg: "--in is " + quote(opts.In) + ", want a duration such as 90s, 15m or 2d"}
+		case d%time.Millisecond != 0:
+			return nil, &usageError{msg: "--in is " + quote(opts.In) + ", want whole milliseconds"}
 		}
 		a.verb, a.more = "schedule", []string{"in", fmt.Sprint(d.Milliseconds())}
 	case opts.At != "":
@@ -243,7 +283,11 @@ func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 		}
 		t, err := parseTime("--at", opts.At, e.now())
 		if err != nil {
-			return nil, err
+			hint := ""
+			if strings.Trim(opts.At, "0123456789") == "" {
+				hint = "seconds have three digits less"
+			}
+			return nil, &usageError{msg: "--at is " + quote(opts.At) + ", want RFC 3339 or Unix milliseconds", hint: hint}
 		}
 		a.verb, a.more = "schedule", []string{"at", fmt.Sprint(t.UnixMilli())}
 	case opts.HasGroup:

@@ -266,8 +266,9 @@ func TestEnqueuePrint(t *testing.T) {
 				line, _ := json.Marshal(map[string]any{"id": ids[i], "payload_base64": []byte(p)})
 				in.Write(append(line, '\n'))
 			}
-			args := append([]string{"enqueue", "it's", "--ndjson", "--print", form, "--url", "redis://user:s3cret@" + server.Addr}, more...)
-			out, errw, code := runAt(testClock, args, strings.NewReader(in.String()), nil)
+			args := append([]string{"enqueue", "it's", "--ndjson", "--print", form}, more...)
+			environ := []string{"EMQCTL_URL=redis://user:s3cret@" + server.Addr}
+			out, errw, code := runAt(testClock, args, strings.NewReader(in.String()), environ)
 			if code != 0 || errw != "" || strings.Contains(out, "s3cret") {
 				t.Fatalf("code %d: %s", code, errw)
 			}

@@ -65,7 +65,7 @@ func (o *payloadOptions) check(hasID bool) error {
 	}
 	switch {
 	case len(sources) == 0:
-		return &usageError{msg: "no payload given, want a PAYLOAD, - for standard input, --payload-file FILE, --lines or --ndjson"}
+		return &usageError{msg: "no payload given, want a PAYLOAD, - for standard input, --payload-file FILE, --lines or --ndjson", hint: "as in emqctl enqueue QUEUE PAYLOAD; see emqctl enqueue --help"}
 	case len(sources) > 1:
 		return &usageError{msg: "found " + strings.Join(sources, " and ") + ", want one of them"}
 	case hasID && (o.bulk() || len(operands) > 1):

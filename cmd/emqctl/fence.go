@@ -42,6 +42,7 @@ Columns of -o tsv: ` + fenceColumns,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&opts.Fence, "fence", "", "the version that is expected, as in echomq:3.0.0")
+	wantValue(cmd, "fence", "a version")
 	opts.flags(cmd)
 	return cmd
 }

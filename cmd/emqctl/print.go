@@ -49,7 +49,7 @@ func printCommands(e *env, a *admission, opts enqueueOptions) error {
 			j := &jobs[i]
 			if j.status != "" || !a.gate(j) {
 				said |= (&enqueueRecord{job: j}).verdict()
-				e.talk(fmt.Sprintf("%s: %s: %s", j.status, j.err.Kind, j.err.Message))
+				e.talk(j.refusalLine())
 				continue
 			}
 			if !loaded {
@@ -70,6 +70,22 @@ func printCommands(e *env, a *admission, opts enqueueOptions) error {
 		return err
 	}
 	return said.err(opts.Strict)
+}
+
+// refusalLine says on a line of its own why a job is not printed: of a stream
+// which job it is too.
+func (j *job) refusalLine() string {
+	line := fmt.Sprintf("%s: %s: %s", j.status, j.err.Kind, j.err.Message)
+	if j.line == 0 {
+		return line
+	}
+	if j.in != "line" {
+		line = fmt.Sprintf("line %d: %s", j.line, line)
+	}
+	if j.given || j.id != "" {
+		line += ": id " + quote(j.id)
+	}
+	return line
 }
 
 // words is a job's command, as it is sent.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -36,6 +37,9 @@ func newRootCmd(e *env) *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if e.format == "" && cmd.Flags().Changed("format") {
 				return &usageError{msg: "--format is empty, want a template", hint: "as in --format '{{.slot}}'"}
+			}
+			if err := checkFlags(cmd); err != nil {
+				return err
 			}
 			e.begin()
 			return nil
@@ -161,6 +165,43 @@ func operands(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// wanted is the annotation of a flag whose value may not be empty: what it
+// wants. An empty value is most often a variable that is not set, and to take
+// it for a flag that was not given would do another thing than was asked.
+const wanted = "emqctl_wanted"
+
+func wantValue(cmd *cobra.Command, name, want string) {
+	cmd.Flags().SetAnnotation(name, wanted, []string{want})
+}
+
+// exclusive is the annotation that cobra makes of MarkFlagsMutuallyExclusive.
+const exclusive = "cobra_annotation_mutually_exclusive"
+
+// checkFlags refuses flags that are given and empty, and those that cannot be
+// had together, which cobra would refuse later in words of its own.
+func checkFlags(cmd *cobra.Command) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || err != nil {
+			return
+		}
+		if want := f.Annotations[wanted]; want != nil && f.Value.String() == "" {
+			err = &usageError{msg: "--" + f.Name + " is empty, want " + want[0]}
+			if f.Name == "url" {
+				err = &usageError{msg: "no address given: --url is empty"}
+			}
+			return
+		}
+		for _, group := range f.Annotations[exclusive] {
+			names := slices.DeleteFunc(strings.Fields(group), func(n string) bool { return !cmd.Flags().Changed(n) })
+			if len(names) > 1 {
+				err = &usageError{msg: "--" + names[0] + " and --" + names[1] + " cannot both be had"}
+				return
+			}
+		}
+	})
+	return err
+}
+
 // flagError names the flag that a command line gets wrong, and what it takes.
 func flagError(cmd *cobra.Command, err error) error {
 	u := &usageError{msg: err.Error(), hint: "see " + cmd.CommandPath() + " --help"}
@@ -171,7 +212,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
 		want := map[string]string{"int": "want a whole number", "bool": "want true or false"}[f.Value.Type()]
-		if want == "" {
+		switch {
+		case f.Value.Type() == "duration":
+			want = wantDuration(invalid.GetValue())
+		case want == "":
 			want = errors.Unwrap(invalid).Error()
 		}
 		found := quote(invalid.GetValue())

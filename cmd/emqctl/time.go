@@ -33,6 +33,17 @@ func parseTime(flag, s string, now time.Time) (time.Time, error) {
 	return time.Time{}, &usageError{msg: fmt.Sprintf("%s is %s, want RFC 3339, Unix milliseconds, or an age such as 15m", flag, quote(s))}
 }
 
+// wantDuration says what is wrong with a text that is no duration.
+func wantDuration(s string) string {
+	digits := strings.TrimLeft(s, "+-0123456789.")
+	for _, unit := range []string{"ns", "us", "µs", "ms", "s", "m", "h", "d"} {
+		if digits == unit && len(s)-len(digits) > 4 {
+			return "which is too big; want a duration such as 90s"
+		}
+	}
+	return "want a duration such as 90s"
+}
+
 // parseAge reads a Go duration, or a number of days: 7d.
 func parseAge(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {

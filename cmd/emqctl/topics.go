@@ -84,6 +84,9 @@ TERM              dumb: no colour, likewise
 A password is never taken from the command line but as part of --url, where
 other users of the machine may see it. It is never shown.
 
+A variable that is set but empty counts as one that is not set. A flag that is
+given and empty is an error instead.
+
 No other variable changes what emqctl does.`
 
 func grammarHelp() string {
