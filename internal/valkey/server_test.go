@@ -326,3 +326,50 @@ func TestDigest(t *testing.T) {
 		t.Errorf("%+v, want failed: %s", o, want)
 	}
 }
+
+// TestFlushedAgain is a server whose script cache is flushed after every load,
+// some times: what it answers with NOSCRIPT surely did not run, so it is sent
+// again, but not for ever.
+func TestFlushedAgain(t *testing.T) {
+	t.Parallel()
+	v := verb(t, "enqueue")
+	for flushes, want := range map[int]executor.State{1: executor.Replied, 3: executor.Replied, 8: executor.Replied, 9: executor.Failed} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		calls := 0
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			buf := make([]byte, 64<<10)
+			for {
+				n, err := c.Read(buf)
+				if err != nil {
+					return
+				}
+				switch request := string(buf[:n]); {
+				case strings.Contains(request, "EVALSHA"):
+					if calls++; calls <= flushes {
+						fmt.Fprintf(c, "-NOSCRIPT No matching script.\r\n")
+					} else {
+						fmt.Fprintf(c, ":1\r\n")
+					}
+				case strings.Contains(request, "SCRIPT"):
+					fmt.Fprintf(c, "$40\r\n%s\r\n", v.SHA1)
+				default:
+					fmt.Fprintf(c, "*0\r\n")
+				}
+			}
+		}()
+		c := open(t, valkey.Options{URL: l.Addr().String(), DB: -1})
+		o := c.Run(context.Background(), []executor.Call{enqueueCall(v, "q", jobID(1), "x")})[0]
+		if o.State != want {
+			t.Errorf("%d flushes: %+v, want %s", flushes, o, want)
+		}
+	}
+}
