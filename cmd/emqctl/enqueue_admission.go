@@ -17,6 +17,12 @@ import (
 	"github.com/echomq/emqctl/internal/valkey"
 )
 
+// maxTimeouts is how many batches in a row may wait for a connection that does
+// not come, each as long as the time-out, before nothing more is tried. A
+// connection that is refused at once costs nothing, and may be tried for ever:
+// the server may come back.
+const maxTimeouts = 3
+
 // maxMints is how often an id is minted anew when the last one exists.
 const maxMints = 8
 
@@ -45,6 +51,7 @@ type admission struct {
 	fence     *fenceState // as it was last read
 	say       func(line string)
 	warned    bool // that the fence is unreadable
+	timeouts  int  // batches in a row that got no connection in time
 
 	ring keyring
 }
@@ -124,9 +131,13 @@ func (a *admission) admit(ctx context.Context, jobs []job) {
 	if len(open) == 0 {
 		return
 	}
-	a.connect(ctx)
+	if a.timeouts < maxTimeouts {
+		a.connect(ctx)
+		a.count(ctx, a.openErr)
+	}
 	if a.openErr != nil {
 		for _, j := range open {
+			j.apart = true // it had no connection
 			j.fail(statusFailed, a.openErr)
 		}
 		return
@@ -137,6 +148,35 @@ func (a *admission) admit(ctx context.Context, jobs []job) {
 	for mints := 1; len(open) > 0; mints++ {
 		open = a.run(ctx, open, mints)
 	}
+}
+
+// count keeps account of batches that waited for a connection in vain, and
+// gives up after some.
+func (a *admission) count(ctx context.Context, err error) {
+	var e *valkey.Error
+	if !errors.As(err, &e) || e.Kind != valkey.KindTimeout && e.Kind != valkey.KindUnreachable || ctx.Err() != nil {
+		if err != nil || a.store == nil {
+			a.timeouts = 0
+		}
+		return
+	}
+	if a.timeouts++; a.timeouts < maxTimeouts {
+		return
+	}
+	given := *e
+	given.Hint = fmt.Sprintf("given up after %d time-outs in a row: the rest was not tried", maxTimeouts)
+	a.openErr = &given
+	a.say(clean(e.Msg) + ": " + given.Hint)
+}
+
+// vain returns the error of a batch of which nothing had a connection, or nil.
+func vain(outcomes []executor.Outcome) error {
+	for _, o := range outcomes {
+		if o.State != executor.Failed {
+			return nil
+		}
+	}
+	return outcomes[0].Err
 }
 
 // gate is what a host does before any wire: the rule for the queue's name, the
@@ -298,6 +338,11 @@ func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*j
 		a.hold(jobs, outcomes, fences)
 	} else {
 		outcomes = a.store.Run(ctx, calls)
+	}
+	if err := vain(outcomes); err != nil {
+		a.count(ctx, err)
+	} else {
+		a.timeouts = 0
 	}
 	for i, j := range jobs {
 		if j.status == statusRefused {

@@ -65,7 +65,7 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 		}
 	}
 	<-done
-	w.progress.end()
+	w.progress.end(ctx.Err() != nil || err != nil)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -178,7 +178,7 @@ type progress struct {
 	pace  string
 	start time.Time
 	last  time.Time
-	shown bool
+	shown int // the length of the line
 }
 
 // newProgress returns nil where there is nobody to see it: standard error is
@@ -202,12 +202,18 @@ func (p *progress) show(n int) {
 	if now.Sub(p.last) < 200*time.Millisecond || now.Sub(p.start) < time.Second {
 		return
 	}
-	p.last, p.shown = now, true
-	fmt.Fprintf(p.env.Err, "\r%d jobs, %.0f a second%s", n, float64(n)/now.Sub(p.start).Seconds(), p.pace)
+	line := fmt.Sprintf("%d jobs, %.0f a second%s", n, float64(n)/now.Sub(p.start).Seconds(), p.pace)
+	fmt.Fprintf(p.env.Err, "\r%-*s", p.shown, line)
+	p.last, p.shown = now, max(p.shown, len(line))
 }
 
-func (p *progress) end() {
-	if p != nil && p.shown {
+// end ends the line, or clears it for what is said next.
+func (p *progress) end(clear bool) {
+	switch {
+	case p == nil || p.shown == 0:
+	case clear:
+		fmt.Fprintf(p.env.Err, "\r%*s\r", p.shown, "")
+	default:
 		fmt.Fprintln(p.env.Err)
 	}
 }
