@@ -42,7 +42,7 @@ type connectionOptions struct {
 
 func (o *connectionOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.URL, "url", "", "the server: host:port, or a redis, rediss, valkey, valkeys or unix URL")
+	f.StringVar(&o.URL, "url", "", "the server: host:port, or a redis, rediss, valkey, valkeys or unix URL; see help address")
 	f.BoolVar(&o.Cluster, "cluster", false, "require a cluster; without it the server is asked")
 	f.StringVar(&o.User, "user", "", "the user, where it is not the default one")
 	f.StringVar(&o.PasswordFile, "password-file", "", "a file whose first line is the password")

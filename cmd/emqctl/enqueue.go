@@ -86,13 +86,19 @@ The status of a job, and the exit code:
   enqueued, scheduled   0  it is stored
   duplicate             0  the row of the id that was given existed already
   refused               1  by the host, the server or the fence; not stored
-  failed                2  the call surely never ran; not stored
+  failed                2  the call surely never ran; not stored. Of kind
+                           collision: it ran, and the rows of eight ids
+                           that were minted existed
   unknown               2  it was sent and no reply came: it may be stored.
-                           The same id is safe to send again
+                           The same id is safe to send again. But of kind
+                           partial: the script stopped half-way, and the row
+                           may be there without its place in the queue; repair
+                           what the error names, delete the row, send it again
 
 An id that emqctl minted and that exists is a collision: it mints again, eight
-times at most. To make a bulk load repeatable, mint the ids first; what a dead
-server left open is completed by the same file again:
+times at most. After three batches in a row that got no connection within the
+time-out, the rest is not tried. To make a bulk load repeatable, mint the ids first; what a dead
+server left open is completed by the same file again, but for kind partial:
 
   emqctl mint-id -n 1000 | jq -Rc '{id: ., payload: "x"}' >jobs
   emqctl enqueue quotes --ndjson -o json --url localhost:6379 <jobs

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // parse reads a line of --ndjson into the job, or refuses it.
@@ -27,6 +28,9 @@ func (j *job) parse(line string) {
 		j.queue = *fields.queue
 	}
 }
+
+// bytesOf is a string as bytes, not copied: to be read only.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 type jobFields struct {
 	id, queue *string
@@ -60,7 +64,10 @@ func parseJob(line string) (f jobFields, _ *jsonError) {
 		}
 		return f, &jsonError{off, "found bytes that are not UTF-8, want JSON", "payload_base64 holds any bytes"}
 	}
-	if !json.Valid([]byte(line)) {
+	if strings.HasPrefix(line, "\ufeff") {
+		return f, &jsonError{0, "found a byte order mark, want an object", "it is no part of JSON: cut the first three bytes off the file"}
+	}
+	if !json.Valid(bytesOf(line)) {
 		return f, invalidJSON(line)
 	}
 	s := scanner{line: line}
@@ -138,7 +145,7 @@ func invalidJSON(line string) *jsonError {
 	}
 	var syntax *json.SyntaxError
 	var v json.RawMessage
-	if err := json.Unmarshal([]byte(line), &v); errors.As(err, &syntax) {
+	if err := json.Unmarshal(bytesOf(line), &v); errors.As(err, &syntax) {
 		// The offset is of the byte after the wrong one.
 		off := min(max(int(syntax.Offset)-1, 0), len(line))
 		if strings.HasPrefix(syntax.Error(), "unexpected end") {

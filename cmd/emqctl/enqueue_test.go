@@ -451,6 +451,7 @@ func TestParseJob(t *testing.T) {
 		{`{"extra":1,"payload":"x"}`, "", 1},
 		{`"x"`, "", 0},
 		{`  `, "", 2},
+		{"\ufeff{\"payload\":1}", "", 0},
 		{`{}`, "", 2},
 	} {
 		f, err := parseJob(c.line)

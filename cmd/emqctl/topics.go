@@ -20,6 +20,7 @@ func newHelpTopics() []*cobra.Command {
 		topic("exit-codes", "What the exit codes mean", exitCodesHelp()),
 		topic("output", "What text, json, tsv and --format show", outputHelp),
 		topic("environment", "The variables that are read", environmentHelp),
+		topic("address", "The forms of --url, and what goes before what", addressHelp),
 		topic("grammar", "The key grammar and its types", grammarHelp()),
 		topic("law", "The law of declared keys, and what lint finds", lawHelp()),
 		topic("findings", "What audit finds, why it matters, what mends it", findingsHelp()),
@@ -88,6 +89,33 @@ A variable that is set but empty counts as one that is not set. A flag that is
 given and empty is an error instead.
 
 No other variable changes what emqctl does.`
+
+const addressHelp = `
+--url and EMQCTL_URL take an address in one of these forms:
+
+  host  host:port                         port 6379 unless told otherwise
+  redis://[[USER][:PASSWORD]@]host[:port][/DB]      valkey:// is the same
+  rediss://...                            over TLS; valkeys:// is the same
+  unix://[[USER][:PASSWORD]@]/path[?db=N] a unix socket; /path alone too
+  [::1]:6379                              IPv6 stands in brackets
+
+User, password, database and the redis:// of a host may be left out in any of
+them; ?db=N names the database of any. In user and password write % as %25, and
+/ ? # and blanks as %2F %3F %23 and %20. Of a cluster one node is enough: it is
+asked for the others, and whether it is a cluster at all.
+
+What is on the command line goes before the environment, and a flag before what
+the address says:
+
+  address    --url, EMQCTL_URL
+  password   --password-file, one in --url, EMQCTL_PASSWORD, one in EMQCTL_URL
+  user       --user, the address
+  database   --db, the address, 0
+  TLS        --tls, --cacert, --cert, --key, --sni, --insecure: any of them, or
+             the address
+
+An address that cannot be meant is refused by the name of the part that is
+wrong. No password is ever shown.`
 
 func grammarHelp() string {
 	var b strings.Builder
