@@ -79,7 +79,8 @@ one from a file. --lines takes a payload a line from standard input, and
 id and queue may be left out. The payload is the bytes of a string, or the
 exact text of any other JSON value; "payload_base64" in its place holds any
 bytes. A line that is not that is refused, kind json, and the stream goes on.
-A line may have ` + fmt.Sprint(maxPayloadLine) + ` bytes.
+A line may have ` + fmt.Sprint(maxPayloadLine) + ` bytes; - and --payload-file take ` + fmt.Sprint(maxPayload) + `, as a
+server does unless it is told otherwise.
 
 The status of a job, and the exit code:
 
@@ -336,6 +337,7 @@ type job struct {
 	queue, id, payload string
 	given              bool  // the id was
 	line               int64 // of standard input; 0 for others
+	weight             int64 // of it and those that were read with it, in the first of them
 
 	keys, args []string // of the call; nil when none was made
 	status     status

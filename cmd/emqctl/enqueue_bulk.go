@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // A batch is what is sent at once: all that was read while the store worked on
@@ -15,6 +18,13 @@ const (
 	batchBytes    = 4 << 20
 )
 
+// inFlightBytes bounds the payloads that were read and whose records are not
+// written. A larger one has the way to itself: it and the next that is read are
+// all that is held.
+const inFlightBytes = 4 * batchBytes
+
+const memoryLimit = 96 << 20
+
 // enqueueAll takes all jobs through the admission and writes their records, in
 // order. One goroutine reads, one gathers batches, one admits, and this one
 // writes: while the store works on a batch, the next is read and the last one
@@ -23,13 +33,26 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 	// The live heap is some batches: collecting it at twice their size would
 	// cost a tenth of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(200))
+	// What huge payloads leave behind is collected at once.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	run, stop := context.WithCancel(ctx)
 	defer stop()
 	read, batches, admitted := make(chan []job), make(chan []job), make(chan admittedBatch)
 	readErr := make(chan error, 1)
+	room := semaphore.NewWeighted(inFlightBytes)
 	go func() {
 		defer close(read)
 		readErr <- opts.read(e, opts, func(jobs []job) bool {
+			if len(jobs) == 0 {
+				return true
+			}
+			for i := range jobs {
+				jobs[0].weight += int64(len(jobs[i].payload))
+			}
+			jobs[0].weight = min(jobs[0].weight, inFlightBytes)
+			if room.Acquire(run, jobs[0].weight) != nil {
+				return false
+			}
 			select {
 			case read <- jobs:
 				return true
@@ -62,6 +85,9 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 		}
 		if err = w.write(b); err != nil {
 			stop()
+		}
+		for i := range b.jobs {
+			room.Release(b.jobs[i].weight)
 		}
 	}
 	<-done
@@ -145,6 +171,9 @@ func (w *enqueueWriter) write(b admittedBatch) error {
 	for i := range b.jobs {
 		w.record.take(&b.jobs[i], &b)
 		w.said |= w.record.verdict()
+		if n := len(b.jobs[i].payload); n > blockLen && w.env.output == outputJSON {
+			w.buf = slices.Grow(w.buf, n+n/8+blockLen)
+		}
 		var err error
 		if w.buf, err = w.render(w.buf); err != nil {
 			return err
@@ -158,6 +187,7 @@ func (w *enqueueWriter) write(b admittedBatch) error {
 			}
 		}
 	}
+	w.record.job = nil
 	w.written += len(b.jobs)
 	w.progress.show(w.written)
 	return w.flush()

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/echomq/emqctl/internal/valkeytest"
 )
 
 // peakOf has the arguments of the program whose peak is asked for. A process
@@ -72,5 +74,43 @@ func TestMemory(t *testing.T) {
 				t.Errorf("peak memory %d KiB, want at most %d", peak, 64<<10)
 			}
 		})
+	}
+}
+
+// TestEnqueueMemory holds enqueue to a few times the longest payload that is on
+// its way, however many there are.
+func TestEnqueueMemory(t *testing.T) {
+	server := valkeytest.Start(t)
+	const size = maxPayloadLine - 100
+	line := `{"payload":"` + strings.Repeat("a", size) + "\"}\n"
+	for _, tt := range []struct {
+		name, args string
+		in         []string
+		most       int // MiB
+	}{
+		{"ndjson", "--ndjson -o json", []string{line, line, line}, 400},
+		{"lines", "--lines -o tsv", []string{line, line, line}, 400},
+		{"whole", "- -o tsv", []string{line, line}, 340},
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestMemory$")
+		cmd.Env = append(os.Environ(), peakOf+"=enqueue q --timeout 60s --url "+server.Addr+" "+tt.args)
+		var readers []io.Reader
+		for _, s := range tt.in {
+			readers = append(readers, strings.NewReader(s))
+		}
+		cmd.Stdin = io.MultiReader(readers...)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", tt.name, err, out)
+		}
+		peak, err := strconv.Atoi(strings.Fields(string(out))[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d MiB", tt.name, peak>>10)
+		if peak>>10 > tt.most {
+			t.Errorf("%s: peak of %d MiB, want at most %d", tt.name, peak>>10, tt.most)
+		}
+		valkeytest.Do(server.Client(), "FLUSHALL")
 	}
 }
