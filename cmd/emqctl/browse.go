@@ -70,6 +70,8 @@ Columns of -o tsv: ` + browseColumns,
 	f.StringVar(&opts.Group, "group", "", "list the lane of this group")
 	f.StringVar(&opts.From, "from", "", "jobs minted at this TIME or later")
 	f.StringVar(&opts.To, "to", "", "jobs minted at this TIME or earlier")
+	wantValue(cmd, "from", "a time")
+	wantValue(cmd, "to", "a time")
 	f.IntVarP(&opts.Count, "count", "n", 20, "list so many, 0 for all")
 	f.BoolVar(&opts.Newest, "newest", false, "from the newest to the oldest")
 	f.IntVar(&opts.Payload, "payload", 80, "how many `bytes` of a payload are shown")

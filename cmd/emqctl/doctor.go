@@ -61,6 +61,8 @@ Columns of -o tsv: ` + doctorColumns,
 	f.SortFlags = false
 	f.StringSliceVar(&opts.Require, "require", nil, "fail unless so: fence=VERSION, module, script=VERB")
 	f.StringVar(&opts.Queue, "queue", "", "ask rights for the keys of this queue")
+	wantValue(cmd, "queue", "a queue")
+	wantValue(cmd, "require", "fence=VERSION, module or script=VERB")
 	cmd.RegisterFlagCompletionFunc("require", cobra.FixedCompletions([]string{"fence=", "module", "script="}, cobra.ShellCompDirectiveNoSpace))
 	opts.flags(cmd)
 	return cmd

@@ -98,8 +98,9 @@ The status of a job, and the exit code:
 
 An id that emqctl minted and that exists is a collision: it mints again, eight
 times at most. After three batches in a row that got no connection within the
-time-out, the rest is not tried. To make a bulk load repeatable, mint the ids first; what a dead
-server left open is completed by the same file again, but for kind partial:
+time-out, the rest is not tried. To make a bulk load repeatable, mint the ids
+first; what a dead server left open is completed by the same file again, but
+for kind partial:
 
   emqctl mint-id -n 1000 | jq -Rc '{id: ., payload: "x"}' >jobs
   emqctl enqueue quotes --ndjson -o json --url localhost:6379 <jobs
@@ -115,8 +116,8 @@ leaves the verdict to the wire, which reads three.
 before any write, and on every connection: it is read again when one was made
 again, and what differs then refuses the rest. A user without the right to read
 it is not stopped: the fence is unreadable, jobs go on, and a warning says so
-once on standard error. --claim-fence also needs the right to set the key, and
---via auto that to ask COMMAND INFO; without that it is the script.
+once on standard error. --claim-fence also needs the right to SET the key, ACL
++set, and --via auto +command|info; without that it is the script.
 
 --print shows the commands for other tools instead of running them: cli, lines
 for a shell with valkey-cli, or resp, bytes for valkey-cli --pipe.

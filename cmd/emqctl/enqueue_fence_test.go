@@ -209,3 +209,13 @@ func TestEnqueueFenceUnconnected(t *testing.T) {
 		t.Errorf("code %d, stderr %q", code, errw)
 	}
 }
+
+// TestEnqueueNoNative: a server without the native command says what to do.
+func TestEnqueueNoNative(t *testing.T) {
+	server := valkeytest.Start(t)
+	out, errw, code := runAt(testClock, []string{"enqueue", "q", "x", "--url", server.Addr, "--via", "native", "-o", "json"}, strings.NewReader(""), nil)
+	g := records(t, out)[0]
+	if code != codeFailed || errw != "" || g.Status != "failed" || !strings.Contains(g.Error.Message, "the server has no EMQ.ENQUEUE") || g.Error.Hint == nil || !strings.Contains(*g.Error.Hint, "--via script") {
+		t.Errorf("code %d: %s%s", code, out, errw)
+	}
+}

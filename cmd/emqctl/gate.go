@@ -31,8 +31,8 @@ func newGateCmd(e *env) *cobra.Command {
 The wire reads three: the script, and the native command EMQ.ENQUEUE, which
 checks other things first. Both are run, in an embedded store: rehearsed, not
 verified on a server. Ids that begin with the same three bytes share one
-rehearsal, since neither reads any others. The record tells each verdict in its own words, and how
-far an enqueue would get: host, namespace or write.
+rehearsal, since neither reads any others. The record tells each verdict in its
+own words, and how far an enqueue would get: host, namespace or write.
 
 An id can pass the wire and be refused by the host: then only the host keeps it
 out of the store.

@@ -56,6 +56,7 @@ Columns of -o tsv: %s`, brandedid.MaxNode, timeHelp, idColumns),
 	f.IntVar(&opts.Node, "node", nodeUnset, fmt.Sprintf("the node, 0 to %d (default random)", brandedid.MaxNode))
 	f.Lookup("node").DefValue = "0" // shows none
 	f.StringVar(&opts.At, "at", "", "mint at this TIME instead of now")
+	wantValue(cmd, "at", "a time")
 	f.BoolVar(&opts.Strict, "strict", false, "a note makes the exit code 1")
 	return cmd
 }

@@ -184,7 +184,8 @@ func checkFlags(cmd *cobra.Command) (err error) {
 		if !f.Changed || err != nil {
 			return
 		}
-		if want := f.Annotations[wanted]; want != nil && f.Value.String() == "" {
+		empty := f.Value.String() == "" || f.Value.Type() == "stringSlice" && f.Value.String() == "[]"
+		if want := f.Annotations[wanted]; want != nil && empty {
 			err = &usageError{msg: "--" + f.Name + " is empty, want " + want[0]}
 			if f.Name == "url" {
 				err = &usageError{msg: "no address given: --url is empty"}
