@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -36,7 +35,7 @@ func TestGateShared(t *testing.T) {
 		own.seen = nil
 		shared.read(item{text: string(id)}, testClock)
 		own.read(item{text: string(id)}, testClock)
-		if a, b := fmt.Sprintf("%s", shared.appendJSON(nil)), fmt.Sprintf("%s", own.appendJSON(nil)); a != b {
+		if a, b := string(shared.appendJSON(nil)), string(own.appendJSON(nil)); a != b {
 			t.Errorf("%q: shared %s, its own %s", id, a, b)
 		}
 		if !slices.Equal(shared.script.names(), own.script.names()) || !slices.Equal(shared.native.names(), own.native.names()) {
