@@ -119,7 +119,11 @@ func (r *idRecord) hostProblem() *problem {
 	case r.item.bad != nil:
 		return r.item.bad
 	case r.err != nil:
-		return newProblem(string(r.err.Kind), r.err.Off, r.err.Error(), brandedid.Hint(r.item.text, r.now))
+		hint := brandedid.Hint(r.item.text, r.now)
+		if _, err := decode.Parse(r.item.text); err == nil {
+			hint = "that is a key: decode-key reads it"
+		}
+		return newProblem(string(r.err.Kind), r.err.Off, r.err.Error(), hint)
 	}
 	return nil
 }

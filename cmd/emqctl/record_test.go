@@ -48,7 +48,11 @@ func wantID(s string) idContract {
 	c.ID, c.IDBase64 = bytesField(s)
 	if id, err := brandedid.Parse(s); err != nil {
 		e := err.(*brandedid.Error)
-		c.Host.Error = newProblem(string(e.Kind), e.Off, e.Error(), brandedid.Hint(s, testClock))
+		hint := brandedid.Hint(s, testClock)
+		if _, err := decode.Parse(s); err == nil {
+			hint = "that is a key: decode-key reads it"
+		}
+		c.Host.Error = newProblem(string(e.Kind), e.Off, e.Error(), hint)
 	} else {
 		c.OK, c.Host.OK = true, true
 		c.Namespace = ptr(id.Namespace())

@@ -81,6 +81,7 @@ func newRootCmd(e *env) *cobra.Command {
 	root.AddCommand(newHelpTopics()...)
 	root.SetHelpCommand(newHelpCmd(root))
 	root.InitDefaultCompletionCmd()
+	completeFiles(root)
 	refuseUnknownShells(root)
 	return root
 }
@@ -114,6 +115,27 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
+	}
+}
+
+// completeFiles lets flags that name files and folders be completed with them,
+// and the operands of lint; nothing else is a file.
+func completeFiles(root *cobra.Command) {
+	complete := func(d cobra.ShellCompDirective) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, d }
+	}
+	for _, cmd := range root.Commands() {
+		for _, name := range []string{"file", "payload-file", "password-file", "cacert", "cert", "key"} {
+			if cmd.Flags().Lookup(name) != nil {
+				cmd.RegisterFlagCompletionFunc(name, complete(cobra.ShellCompDirectiveDefault))
+			}
+		}
+		if cmd.Flags().Lookup("scripts") != nil {
+			cmd.RegisterFlagCompletionFunc("scripts", complete(cobra.ShellCompDirectiveFilterDirs))
+		}
+		if cmd.Name() == "lint" {
+			cmd.ValidArgsFunction = complete(cobra.ShellCompDirectiveDefault)
+		}
 	}
 }
 
@@ -227,6 +249,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		f := missing.GetFlag()
 		u.msg = fmt.Sprintf("--%s takes %s, found nothing after it", f.Name, f.Value.Type())
+	case errors.As(err, &unknown) && unknown.GetSpecifiedName() == "version":
+		u.hint = "it is a command: emqctl version"
 	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
 		near := ""
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

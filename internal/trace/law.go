@@ -154,8 +154,14 @@ func (j *judge) engines() {
 		}
 		for i, reason := range v.Reasons {
 			r := v.reasons[i]
-			if _, after, ok := strings.Cut(reason, ": "); ok && strings.HasPrefix(reason, "line ") {
+			after, placed := "", strings.HasPrefix(reason, "line ")
+			if _, after, _ = strings.Cut(reason, ": "); placed {
 				reason = after
+			}
+			// What depends on the call as a whole is its caller's to heed: no line
+			// of the script is at fault.
+			if !placed && r.answer == Depends {
+				continue
 			}
 			j.add(FindEngine, r.at.line, r.at.col, "%s: %s: %s", v.Engine, r.answer, reason)
 		}
