@@ -220,9 +220,9 @@ func (j *judge) allowed() map[int]map[FindingKind]bool {
 		if !ok || list == "" || list[0] != ' ' && list[0] != '\t' {
 			continue
 		}
-		line := c.line
-		if !j.t.source.codeOn(line) {
-			line++ // a comment of its own speaks of the next line
+		lines := []int{c.line}
+		if !j.t.source.codeOn(c.line) {
+			lines = append(lines, c.line+1) // a comment of its own speaks of the next line too
 		}
 		first := true
 		for _, w := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
@@ -232,10 +232,12 @@ func (j *judge) allowed() map[int]map[FindingKind]bool {
 				}
 				break // a reason follows
 			}
-			if out[line] == nil {
-				out[line] = map[FindingKind]bool{}
+			for _, line := range lines {
+				if out[line] == nil {
+					out[line] = map[FindingKind]bool{}
+				}
+				out[line][FindingKind(w)] = true
 			}
-			out[line][FindingKind(w)] = true
 			first = false
 		}
 	}

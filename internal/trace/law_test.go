@@ -163,6 +163,16 @@ func TestAllow(t *testing.T) {
 			t.Errorf("%q: %v, want %d findings", tt.text, got, tt.want)
 		}
 	}
+	// What is said of a whole script stands in its first line.
+	for text, want := range map[string]int{"return 1": 1, "-- emqctl:allow engine\nreturn 1": 0, "-- emqctl:allow hash-tag\nreturn 1": 1} {
+		tr, err := Of(Script{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tr.Findings(Law{Engines: []string{"elasticache-serverless"}}); len(got) != want {
+			t.Errorf("%q: %v, want %d findings", text, got, want)
+		}
+	}
 	tr, _ := Of(Script{Text: line})
 	if got := tr.Findings(Law{Allow: []FindingKind{FindUndeclaredKey}}); len(got) != 0 {
 		t.Errorf("allowed by option: %v", got)
