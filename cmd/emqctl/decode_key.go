@@ -111,8 +111,7 @@ func (r *keyRecord) read(it item, now time.Time) {
 		r.notes = append(r.notes, note{string(n.Kind), n.Off, n.Msg})
 	}
 	if r.key.HasID() {
-		start := len(it.text) - len(r.key.Suffix) + len("job:")
-		r.id.item.text = it.text[start : start+brandedid.Len]
+		r.id.item.text = r.key.IDText()
 		r.id.id, r.id.now, r.id.notes, r.id.plain = r.key.ID, now, r.id.notes[:0], true
 		r.id.addNotes(decode.IDNotes(r.key.ID, now))
 	}

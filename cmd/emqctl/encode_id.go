@@ -47,6 +47,7 @@ func runEncodeID(ctx context.Context, e *env, opts encodeIDOptions) error {
 	if err := checkNamespace(opts.Namespace, opts.Snowflakes); err != nil {
 		return err
 	}
+	opts.Bare = true
 	newRecord := func() answerer { return &encodedIDRecord{namespace: opts.Namespace} }
 	return e.answerInput(ctx, opts.inputOptions, opts.Snowflakes, newRecord, nil)
 }

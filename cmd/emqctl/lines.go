@@ -50,6 +50,8 @@ type inputOptions struct {
 	Escaped bool
 	Extract bool
 	Strict  bool
+
+	Bare bool // the command's text is bare values, without notes
 }
 
 func (o *inputOptions) flags(cmd *cobra.Command) {
@@ -120,7 +122,7 @@ func (e *env) answerInput(ctx context.Context, o inputOptions, operands []string
 		}
 		e.talk(what)
 	}
-	if _, bare := newRecord().(*encodedIDRecord); bare {
+	if o.Bare {
 		return e.strictNotes(a.verdict, o.Strict)
 	}
 	return a.verdict.err(o.Strict)

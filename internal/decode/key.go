@@ -103,6 +103,9 @@ func (k *Key) HasName() bool {
 // HasID reports whether a sound branded id stands at a job position.
 func (k *Key) HasID() bool { return k.ID != brandedid.ID{} }
 
+// IDText returns the bytes of ID as they stand in the key; HasID must hold.
+func (k *Key) IDText() string { return k.Suffix[len(jobPrefix):][:brandedid.Len] }
+
 // String returns the bytes of the key, or "" when Space is NoSpace.
 func (k *Key) String() string {
 	switch k.Space {
