@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,18 +22,17 @@ func TestLiveScript(t *testing.T) {
 	const secret = "s3cr3t-of-the-test"
 	open, locked := valkeytest.Start(t), valkeytest.Start(t, "--requirepass", secret)
 	c := open.Client()
-	db := 0
+	var db atomic.Int64 // scripts are set up side by side
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/live",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			db++
 			env.Setenv("ADDR", open.Addr)
 			env.Setenv("LOCKED", locked.Addr)
 			env.Setenv("SECRET", secret)
-			env.Setenv("DB", strconv.Itoa(db))
+			env.Setenv("DB", strconv.FormatInt(db.Add(1), 10))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
