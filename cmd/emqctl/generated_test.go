@@ -18,7 +18,7 @@ import (
 func TestGenerated(t *testing.T) {
 	files := map[string]string{}
 	for name, make := range map[string]func(*cobra.Command, *bytes.Buffer) error{
-		"emqctl.bash": func(c *cobra.Command, b *bytes.Buffer) error { return c.GenBashCompletionV2(b, true) },
+		"emqctl.bash": func(c *cobra.Command, b *bytes.Buffer) error { return genBash(c, b, true) },
 		"_emqctl":     func(c *cobra.Command, b *bytes.Buffer) error { return c.GenZshCompletion(b) },
 		"emqctl.fish": func(c *cobra.Command, b *bytes.Buffer) error { return c.GenFishCompletion(b, true) },
 		"emqctl.ps1":  func(c *cobra.Command, b *bytes.Buffer) error { return c.GenPowerShellCompletionWithDesc(b) },

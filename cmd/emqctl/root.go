@@ -80,9 +80,7 @@ func newRootCmd(e *env) *cobra.Command {
 	)
 	root.AddCommand(newHelpTopics()...)
 	root.SetHelpCommand(newHelpCmd(root))
-	root.InitDefaultCompletionCmd()
-	completeFiles(root)
-	refuseUnknownShells(root)
+	addCompletion(root)
 	return root
 }
 
@@ -115,49 +113,6 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
-	}
-}
-
-// completeFiles lets flags that name files and folders be completed with them,
-// and the operands of lint; nothing else is a file.
-func completeFiles(root *cobra.Command) {
-	complete := func(d cobra.ShellCompDirective) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, d }
-	}
-	for _, cmd := range root.Commands() {
-		for _, name := range []string{"file", "payload-file", "password-file", "cacert", "cert", "key"} {
-			if cmd.Flags().Lookup(name) != nil {
-				cmd.RegisterFlagCompletionFunc(name, complete(cobra.ShellCompDirectiveDefault))
-			}
-		}
-		if cmd.Flags().Lookup("scripts") != nil {
-			cmd.RegisterFlagCompletionFunc("scripts", complete(cobra.ShellCompDirectiveFilterDirs))
-		}
-		if cmd.Name() == "lint" {
-			cmd.ValidArgsFunction = complete(cobra.ShellCompDirectiveDefault)
-		}
-	}
-}
-
-// refuseUnknownShells makes `completion tcsh` an error.
-func refuseUnknownShells(root *cobra.Command) {
-	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
-		}
-		var shells []string
-		for _, sub := range cmd.Commands() {
-			shells = append(shells, sub.Name())
-			sub.Example = "  emqctl completion " + sub.Name()
-		}
-		cmd.Use = "completion SHELL"
-		cmd.Args = cobra.ArbitraryArgs
-		cmd.RunE = func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &usageError{msg: "found no operand, want a shell: " + orList(shells)}
-			}
-			return &usageError{msg: "SHELL is " + quote(args[0]) + ", want " + orList(shells)}
-		}
 	}
 }
 
