@@ -11,6 +11,7 @@ import (
 
 type encodeKeyOptions struct {
 	Queue, Type, Name string
+	Named             bool // an operand says Name
 	Strict            bool
 }
 
@@ -33,7 +34,7 @@ Columns of -o tsv: ` + keyColumns,
 		Args: operands(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Queue, opts.Type = args[0], args[1]
-			if len(args) > 2 {
+			if opts.Named = len(args) > 2; opts.Named {
 				opts.Name = args[2]
 			}
 			return runEncodeKey(e, opts)
@@ -68,6 +69,9 @@ func runEncodeKey(e *env, opts encodeKeyOptions) error {
 	}
 	if info.Space == decode.Reserve && opts.Queue != "emq" {
 		return &usageError{msg: "QUEUE is " + quote(opts.Queue) + ", want emq: " + info.Word + " belongs to the reserve, " + info.Key()}
+	}
+	if want := info.Placeholder(); want != "" && !opts.Named {
+		return &usageError{msg: "found no operand after " + info.Word + ", want <" + want + ">", hint: "its keys are " + info.Key()}
 	}
 	r := &encodedKeyRecord{}
 	key, err := decode.Build(opts.Queue, info.Type, opts.Name)

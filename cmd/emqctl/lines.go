@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -168,6 +169,9 @@ func (a *answering) operands(operands []string) error {
 	w := a.newWorker()
 	w.now = a.now()
 	for i, s := range operands {
+		if info, err := os.Stat(s); err == nil && info.Mode().IsRegular() {
+			a.env.talk(quote(s) + " is a file, and its name was read; its lines are read from standard input: <" + s)
+		}
 		w.line(s, int64(i+1))
 		if len(w.dst) > blockLen {
 			if err := a.write(w.take(nil)); err != nil {

@@ -225,7 +225,13 @@ func flagError(cmd *cobra.Command, err error) error {
 // unknownCommand is cobra's own complaint with its suggestions.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	err := &usageError{msg: "unknown command " + quote(name), hint: "see emqctl --help"}
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+	near := cmd.SuggestionsFor(name)
+	for _, sub := range cmd.Commands() {
+		if sub.IsAdditionalHelpTopicCommand() && levenshtein.ComputeDistance(sub.Name(), name) <= cmd.SuggestionsMinimumDistance {
+			near = append(near, "help "+sub.Name())
+		}
+	}
+	if len(near) > 0 {
 		err.hint = "did you mean " + orList(near) + "?"
 	}
 	return err

@@ -166,6 +166,9 @@ func runTrace(e *env, opts traceOptions) error {
 		if near := reg.Nearest(opts.Verb); len(near) > 0 {
 			u.hint = "did you mean " + orList(near) + "?"
 		}
+		if strings.ContainsAny(opts.Verb, `/\.`) {
+			u.hint = "a script in a file is traced by --file " + opts.Verb
+		}
 		return u
 	}
 	if opts.Source {
