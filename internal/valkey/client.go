@@ -39,6 +39,7 @@ const DefaultTimeout = 5 * time.Second
 // several goroutines.
 type Client struct {
 	addr    Address
+	name    string // addr.String()
 	tls     *tls.Config
 	timeout time.Duration
 	cluster bool
@@ -77,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{addr: a, tls: conf, timeout: o.Timeout, nodes: map[string]*node{}}
+	c := &Client{addr: a, name: a.String(), tls: conf, timeout: o.Timeout, nodes: map[string]*node{}}
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
@@ -101,13 +102,14 @@ func (c *Client) Close() {
 	c.mu.Unlock()
 	for _, n := range nodes {
 		n.mu.Lock()
+		n.busy.Wait()
 		n.drop()
 		n.mu.Unlock()
 	}
 }
 
 // Addr returns the address that was given, without user and password.
-func (c *Client) Addr() string { return c.addr.String() }
+func (c *Client) Addr() string { return c.name }
 
 // DB returns the number of the logical database.
 func (c *Client) DB() int { return c.addr.DB }

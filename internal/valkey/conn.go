@@ -21,6 +21,9 @@ type meter struct {
 	spoilt bool      // something else came
 	last   time.Time // when bytes last moved
 	cause  error     // why the connection ended, the first reason that was given
+
+	mark   int64  // of wrote
+	marked func() // called when wrote has reached mark, or never will; or nil
 }
 
 const headLen = 128 // enough for an error's first words
@@ -84,7 +87,22 @@ func (m *meter) Write(p []byte) (int, error) {
 	defer m.mu.Unlock()
 	m.wrote -= int64(len(p) - n)
 	m.last = time.Now()
+	if m.marked != nil && m.wrote >= m.mark {
+		m.marked()
+		m.marked = nil
+	}
 	return n, m.ended(err)
+}
+
+// whenWritten has do called when so many bytes are written in all, or the
+// connection is aborted. It may not block. One call waits at a time.
+func (m *meter) whenWritten(bytes int64, do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mark, m.marked = bytes, do; m.dead {
+		m.marked = nil
+		do()
+	}
 }
 
 // ended notes why a connection ended, and returns the first reason.
@@ -104,6 +122,10 @@ func (m *meter) abort(cause error) {
 	m.mu.Lock()
 	m.ended(cause)
 	m.dead = true
+	if m.marked != nil {
+		m.marked()
+		m.marked = nil
+	}
 	m.mu.Unlock()
 	if t, ok := m.Conn.(*tls.Conn); ok {
 		t.NetConn().Close() // a farewell could wait for a peer that does not read

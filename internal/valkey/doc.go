@@ -15,7 +15,10 @@
 //	CLUSTER SHARDS   by Open in a cluster, and when a slot has moved or a node is gone
 //	GET {emq}:version   with HoldFence, before the first call of every connection
 //
-// and nothing else: no CLIENT TRACKING, SETINFO or SETNAME, no PING, so that a
+// A batch goes out as soon as the one before it is written: the replies of both
+// are awaited together. So a server need not wait for us between them.
+//
+// There is nothing else: no CLIENT TRACKING, SETINFO or SETNAME, no PING, so that a
 // user who may run one verb may run it here.
 //
 // # What came of a call

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,8 +76,21 @@ func batch(t *testing.T, queue string, count, size int) []executor.Call {
 	return calls
 }
 
+// sideBySide runs calls in so many batches at a time.
+func sideBySide(c *valkey.Client, calls []executor.Call, batches int) []executor.Outcome {
+	parts := make([][]executor.Outcome, batches)
+	size := len(calls) / batches
+	var wg sync.WaitGroup
+	for i := range parts {
+		wg.Go(func() { parts[i] = c.Run(context.Background(), calls[i*size:(i+1)*size]) })
+	}
+	wg.Wait()
+	return slices.Concat(parts...)
+}
+
 // TestCut cuts connections at random places of requests and replies, and
-// before any reply, and holds every outcome to the store.
+// before any reply, of one batch and of several that follow each other
+// closely, and holds every outcome to the store.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	s := valkeytest.Start(t)
@@ -91,18 +105,22 @@ func TestCut(t *testing.T) {
 		name        string
 		runs        int
 		count, size int
+		batches     int
 		cut         func(length int)
 	}{
-		{"requests", 80, 40, 100, func(length int) { p.CutRequests(rnd.IntN(length)) }},
-		{"large-requests", 12, 40, 200_000, func(length int) { p.CutRequests(rnd.IntN(length)) }},
-		{"replies", 80, 40, 100, func(int) { p.CutReplies(rnd.IntN(40 * len(":1\r\n"))) }},
-		{"before-the-reply", 30, 1, 100, func(int) { p.CutReplies(0) }},
+		{"requests", 80, 40, 100, 1, func(length int) { p.CutRequests(rnd.IntN(length)) }},
+		{"large-requests", 12, 40, 200_000, 1, func(length int) { p.CutRequests(rnd.IntN(length)) }},
+		{"replies", 80, 40, 100, 1, func(int) { p.CutReplies(rnd.IntN(40 * len(":1\r\n"))) }},
+		{"before-the-reply", 30, 1, 100, 1, func(int) { p.CutReplies(0) }},
+		{"requests-of-four", 80, 40, 100, 4, func(length int) { p.CutRequests(rnd.IntN(length)) }},
+		{"large-requests-of-two", 12, 40, 200_000, 2, func(length int) { p.CutRequests(rnd.IntN(length)) }},
+		{"replies-of-four", 80, 40, 100, 4, func(int) { p.CutReplies(rnd.IntN(40 * len(":1\r\n"))) }},
 	} {
 		states := tally{}
 		for run := range kind.runs {
 			calls := batch(t, fmt.Sprintf("%s-%d", kind.name, run), kind.count, kind.size)
 			kind.cut(kind.count * kind.size)
-			outcomes := c.Run(context.Background(), calls)
+			outcomes := sideBySide(c, calls, kind.batches)
 			// What was sent may still be on its way.
 			time.Sleep(2 * time.Millisecond)
 			states.check(t, rows(t, raw), calls, outcomes)

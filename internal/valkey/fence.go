@@ -150,16 +150,17 @@ func (c *Client) exchangeHeld(ctx context.Context, addr string, commands [][]str
 // connection when that was dead and nothing went out.
 func (n *node) exchangeRead(ctx context.Context, commands [][]string) ([]answer, *Fence, *link) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.link == nil {
 		l, err := n.connect(ctx)
 		if err != nil {
+			n.mu.Unlock()
 			return failAll(len(commands), err), nil, nil
 		}
 		n.link = l
 	}
-	if n.link.fence == nil {
-		return nil, nil, n.link
+	if l := n.link; l.fence == nil {
+		n.mu.Unlock()
+		return nil, nil, l
 	}
 	fence := n.link.fence
 	answers, untouched := n.send(ctx, commands)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
 )
@@ -17,8 +18,9 @@ type node struct {
 	c    *Client
 	addr string
 
-	mu   sync.Mutex // held for the whole of a batch
+	mu   sync.Mutex // held until a batch is written: another may follow it then
 	link *link
+	busy sync.WaitGroup // batches whose replies are awaited; added to under mu
 }
 
 // link is one connection, from its dial to its end. The library would make
@@ -27,7 +29,8 @@ type node struct {
 type link struct {
 	client rueidis.Client
 	meter  *meter
-	fence  *Fence // as it was read for this connection, or nil; see HoldFence
+	fence  *Fence       // as it was read for this connection, or nil; see HoldFence
+	sends  atomic.Int64 // batches so far
 }
 
 // answer is what came of one command.
@@ -42,12 +45,12 @@ type answer struct {
 // connection that turns out to be dead before a byte of them went out is made
 // again, once.
 func (n *node) exchange(ctx context.Context, commands [][]string) []answer {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	for fresh := false; ; {
+		n.mu.Lock()
 		if n.link == nil {
 			l, err := n.connect(ctx)
 			if err != nil {
+				n.mu.Unlock()
 				return failAll(len(commands), err)
 			}
 			n.link, fresh = l, true
@@ -67,23 +70,34 @@ func failAll(count int, err *Error) []answer {
 	return answers
 }
 
-// send exchanges commands on the connection that there is. It reports whether
-// the connection was dead and nothing of them went out.
+// send exchanges commands on the connection that there is. It is called with mu
+// held and gives it back when all of them are written. It reports whether the
+// connection was dead and nothing of them went out.
 func (n *node) send(ctx context.Context, commands [][]string) (answers []answer, untouched bool) {
 	l := n.link
 	if err := context.Cause(ctx); err != nil {
+		n.mu.Unlock()
 		return failAll(len(commands), n.c.explain(err, n.addr, "")), false
 	}
-	before, _ := l.meter.counts()
+	start, _ := l.meter.counts()
+	ends := make([]int64, len(commands)) // where each ends, in what the connection has written
+	end := start
 	multi := make(rueidis.Commands, len(commands))
 	for i, command := range commands {
 		multi[i] = l.client.B().Arbitrary(command...).Build()
+		end += encodedLen(command)
+		ends[i] = end
 	}
+	this := l.sends.Add(1)
+	n.busy.Add(1)
+	written := sync.OnceFunc(n.mu.Unlock)
 	l.meter.owe(len(commands))
+	l.meter.whenWritten(end, written)
 	stop := l.meter.watch(ctx, n.c.timeout)
 	// The library's own time-outs would throw away the replies that had come.
 	results := l.client.DoMulti(context.Background(), multi...)
 	stop()
+	written() // if they were not, none will be
 
 	var first error
 	for _, r := range results {
@@ -93,29 +107,31 @@ func (n *node) send(ctx context.Context, commands [][]string) (answers []answer,
 		}
 	}
 	wrote, head := l.meter.counts()
-	wrote -= before
 	var broken *Error
 	if first != nil {
 		broken = n.c.explain(l.meter.why(), n.addr, head)
 	}
 	answers = make([]answer, len(commands))
-	var end int64
 	for i, r := range results {
-		end += encodedLen(commands[i])
 		if r.NonRedisError() == nil {
 			answers[i] = readAnswer(r)
 		} else {
-			answers[i].err, answers[i].sent = broken, wrote >= end || n.c.uncounted.Load()
+			answers[i].err, answers[i].sent = broken, wrote >= ends[i] || n.c.uncounted.Load()
 		}
 	}
+	n.busy.Done()
 	if broken == nil {
-		if wrote != end { // the library writes otherwise than is counted
+		if wrote < end || wrote > end && l.sends.Load() == this { // the library writes otherwise than is counted
 			n.c.uncounted.Store(true)
 		}
 		return answers, false
 	}
-	n.drop()
-	return answers, wrote == 0 && ctx.Err() == nil
+	n.mu.Lock()
+	if n.link == l {
+		n.drop()
+	}
+	n.mu.Unlock()
+	return answers, wrote <= start && ctx.Err() == nil
 }
 
 // encodedLen is the length of a command as it is sent: an array of bulk

@@ -57,6 +57,9 @@ func (c *Client) roundtrip(ctx context.Context, requests []*request) {
 		missing := map[string][]*request{}
 		moved, wait, down := false, false, false
 		for _, r := range pending {
+			if r.answer.err == nil && r.answer.text == "" {
+				continue
+			}
 			word, _, _ := strings.Cut(r.answer.text, " ")
 			switch {
 			case r.answer.err != nil:
@@ -134,17 +137,19 @@ func (c *Client) keep(known map[int]string) {
 
 // target is the node that a request goes to next.
 func (c *Client) target(r *request) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.targetLocked(r)
+}
+
+func (c *Client) targetLocked(r *request) string {
 	switch {
 	case r.addr != "":
 		return r.addr
 	case r.next != "":
 		return r.next
-	case r.slot >= 0:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if addr := c.slots[r.slot]; addr != "" {
-			return addr
-		}
+	case r.slot >= 0 && c.slots[r.slot] != "":
+		return c.slots[r.slot]
 	}
 	return c.Addr()
 }
@@ -152,8 +157,14 @@ func (c *Client) target(r *request) string {
 // divide groups requests by node, in the order in which nodes first occur.
 func (c *Client) divide(requests []*request) (nodes []string, byNode map[string][]*request) {
 	byNode = map[string][]*request{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.targetLocked(requests[0])
+	if !slices.ContainsFunc(requests, func(r *request) bool { return c.targetLocked(r) != one }) {
+		return []string{one}, map[string][]*request{one: requests}
+	}
 	for _, r := range requests {
-		addr := c.target(r)
+		addr := c.targetLocked(r)
 		if byNode[addr] == nil {
 			nodes = append(nodes, addr)
 		}

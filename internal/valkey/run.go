@@ -27,29 +27,44 @@ func (c *Client) Run(ctx context.Context, calls []executor.Call) []executor.Outc
 // and for all without [Client.HoldFence]. A call that the fence stopped has
 // failed, by an error of kind fence.
 func (c *Client) RunHeld(ctx context.Context, calls []executor.Call) ([]executor.Outcome, []*Fence) {
-	requests := make([]*request, len(calls))
-	for i, call := range calls {
-		r := &request{keys: call.Keys, slot: -1, call: true}
-		name, script := "EVALSHA", call.Verb.SHA1
-		if call.Native {
-			r.args = append(make([]string, 0, 2+len(call.Keys)+len(call.Args)), NativeEnqueue)
-		} else {
-			r.verb = call.Verb
-			r.args = append(make([]string, 0, 3+len(call.Keys)+len(call.Args)), name, script)
-		}
-		r.args = append(r.args, strconv.Itoa(len(call.Keys)))
-		r.args = append(append(r.args, call.Keys...), call.Args...)
-		if len(call.Keys) > 0 {
-			r.slot = int(slot.Of(call.Keys[0]))
-		}
-		requests[i] = r
-	}
+	requests := newRequests(calls)
 	c.roundtrip(ctx, requests)
 	outcomes, fences := make([]executor.Outcome, len(calls)), make([]*Fence, len(calls))
 	for i, r := range requests {
 		outcomes[i], fences[i] = c.outcome(r), r.fence
 	}
 	return outcomes, fences
+}
+
+// newRequests makes the requests of calls. They are thousands at a time, and
+// share what is allocated.
+func newRequests(calls []executor.Call) []*request {
+	total := 0
+	for _, call := range calls {
+		total += 3 + len(call.Keys) + len(call.Args)
+	}
+	args := make([]string, 0, total)
+	all := make([]request, len(calls))
+	requests := make([]*request, len(calls))
+	for i, call := range calls {
+		r := &all[i]
+		*r = request{keys: call.Keys, slot: -1, call: true}
+		from := len(args)
+		if call.Native {
+			args = append(args, NativeEnqueue)
+		} else {
+			r.verb = call.Verb
+			args = append(args, "EVALSHA", call.Verb.SHA1)
+		}
+		args = append(args, strconv.Itoa(len(call.Keys)))
+		args = append(append(args, call.Keys...), call.Args...)
+		r.args = args[from:len(args):len(args)]
+		if len(call.Keys) > 0 {
+			r.slot = int(slot.Of(call.Keys[0]))
+		}
+		requests[i] = r
+	}
+	return requests
 }
 
 // outcome judges the final answer to a call.
