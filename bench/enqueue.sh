@@ -28,7 +28,7 @@ timed() {
 	local name=$1 from to before
 	shift
 	valkey-cli -p "$port" flushall >/dev/null
-	valkey-cli -p "$port" script load "$(cat scripts/enqueue.lua)" >/dev/null
+	valkey-cli -p "$port" -x script load <scripts/enqueue.lua >/dev/null
 	before=$(used)
 	from=$(date +%s%N)
 	"$@"

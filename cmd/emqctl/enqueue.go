@@ -199,7 +199,6 @@ func runEnqueue(ctx context.Context, e *env, opts enqueueOptions) error {
 	if err := e.chooseStore(a, opts); err != nil {
 		return err
 	}
-	defer a.close()
 	return enqueueAll(ctx, e, a, opts)
 }
 
@@ -301,7 +300,7 @@ func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 	case opts.HasGroup:
 		a.verb, a.more, a.group = "genqueue", []string{opts.Group}, opts.Group
 	}
-	if a.verb != "enqueue" && a.via == viaNative {
+	if a.verb != "enqueue" && a.wantVia == viaNative {
 		return nil, &usageError{msg: "--via native admits to the flat queue only: no --in, --at or --group beside it"}
 	}
 	if a.verb != "enqueue" {
@@ -343,7 +342,7 @@ type job struct {
 	keys, args []string // of the call; nil when none was made
 	status     status
 	host       string // the host's word: ok, duplicate, kind
-	executed   *bool  // nil when that is not known
+	executed   *bool  // yes, no, or nil when that is not known
 	err        *problem
 	in         string // what err has an offset into: queue, id, group, line; "" for none
 	notes      []note
@@ -355,9 +354,11 @@ type job struct {
 	lines    []int               // for each command observed, where the trace has it; 0 for nowhere
 }
 
+var yes, no = new(true), new(false)
+
 // refuse gives a job that is not sent its status. The offset is into what in
 // names.
 func (j *job) refuse(in, kind string, off int, msg, hint string) {
-	j.status, j.executed, j.in = statusRefused, new(bool), in
+	j.status, j.executed, j.in = statusRefused, no, in
 	j.err = newProblem(kind, off, msg, hint)
 }

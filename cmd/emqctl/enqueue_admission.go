@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/echomq/emqctl/internal/brandedid"
@@ -36,7 +37,6 @@ type admission struct {
 
 	hostGate   bool
 	wantVia    via // as it was asked for
-	via        via // auto until the store was asked
 	minter     *brandedid.Minter
 	now        func() time.Time
 	wantFence  string
@@ -45,15 +45,20 @@ type admission struct {
 	rehearsal bool
 	steps     []trace.Step // what a rehearsal of the script is predicted to run
 	open      func(context.Context) (store, error)
-	store     store
-	opened    bool
-	openErr   error
-	fence     *fenceState // as it was last read
 	say       func(line string)
-	warned    bool // that the fence is unreadable
-	timeouts  int  // batches in a row that got no connection in time
+	ring      keyring // of gate
 
-	ring keyring
+	// These are set by connect, while one batch is under way and no other.
+	store  store
+	opened bool
+	via    via // auto until then
+
+	mu       sync.Mutex  // guards what follows
+	over     error       // why nothing more is tried, or nil
+	fence    *fenceState // as it was last read
+	stopped  bool        // fence stopped a job, and stops all that come after
+	warned   bool        // that the fence is unreadable
+	timeouts int         // batches in a row that got no connection in time
 }
 
 func (a *admission) close() {
@@ -63,26 +68,23 @@ func (a *admission) close() {
 }
 
 // connect opens the store when the first job needs it, and reads the fence.
-func (a *admission) connect(ctx context.Context) {
+func (a *admission) connect(ctx context.Context) error {
 	if a.opened {
-		return
+		return nil
 	}
-	a.opened = true
-	a.openErr = nil
-	var f valkey.Fence
 	if a.store == nil {
 		s, err := a.open(ctx)
 		if err != nil {
-			a.openErr = err
-			// The next batch tries again, where that can help.
-			a.opened = !passing(err)
-			return
+			if !passing(err) {
+				a.end(err) // otherwise the next batch tries again
+			}
+			return err
 		}
 		a.store = s
 	}
-	if f, a.openErr = a.store.Fence(ctx); a.openErr != nil {
-		a.opened = false
-		return
+	f, err := a.store.Fence(ctx)
+	if err != nil {
+		return err
 	}
 	a.read(newFenceState(f, a.wantFence))
 	if a.via == viaAuto {
@@ -93,6 +95,24 @@ func (a *admission) connect(ctx context.Context) {
 			}
 		}
 	}
+	a.opened = true
+	return nil
+}
+
+// end has nothing more tried.
+func (a *admission) end(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over == nil {
+		a.over = err
+	}
+}
+
+// ended returns why nothing more is tried, or nil.
+func (a *admission) ended() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.over
 }
 
 // passing reports whether what kept a server from being reached may pass.
@@ -119,54 +139,61 @@ func (a *admission) engine() string {
 	return ""
 }
 
-// admit gives every job of a batch its status.
-func (a *admission) admit(ctx context.Context, jobs []job) {
-	var open []*job
+// admit gives every job of a batch that has passed the gate its status. It
+// reports whether nothing went wrong with the store.
+func (a *admission) admit(ctx context.Context, jobs []job) (calm bool) {
+	open := make([]*job, 0, len(jobs))
 	for i := range jobs {
-		j := &jobs[i]
-		if j.status == "" && a.gate(j) {
+		if j := &jobs[i]; j.status == "" {
 			open = append(open, j)
 		}
 	}
 	if len(open) == 0 {
-		return
+		return a.opened
 	}
-	if a.timeouts < maxTimeouts {
-		a.connect(ctx)
-		a.count(ctx, a.openErr)
+	err := a.ended()
+	if err == nil {
+		if err = a.connect(ctx); err != nil {
+			err = a.count(ctx, err)
+		}
 	}
-	if a.openErr != nil {
+	if err != nil {
 		for _, j := range open {
 			j.apart = true // it had no connection
-			j.fail(statusFailed, a.openErr)
+			j.fail(statusFailed, err)
 		}
-		return
+		return false
 	}
 	if !a.fenced(ctx, open) {
-		return
+		return false
 	}
+	calm = true
 	for mints := 1; len(open) > 0; mints++ {
-		open = a.run(ctx, open, mints)
+		var ran bool
+		open, ran = a.run(ctx, open, mints)
+		calm = calm && ran
 	}
+	return calm
 }
 
 // count keeps account of batches that waited for a connection in vain, and
-// gives up after some.
-func (a *admission) count(ctx context.Context, err error) {
+// gives up after some. It returns the error of the batch.
+func (a *admission) count(ctx context.Context, err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var e *valkey.Error
 	if !errors.As(err, &e) || e.Kind != valkey.KindTimeout && e.Kind != valkey.KindUnreachable || ctx.Err() != nil {
-		if err != nil || a.store == nil {
-			a.timeouts = 0
-		}
-		return
+		a.timeouts = 0
+		return err
 	}
-	if a.timeouts++; a.timeouts < maxTimeouts {
-		return
+	if a.timeouts++; a.timeouts < maxTimeouts || a.over != nil {
+		return err
 	}
 	given := *e
 	given.Hint = fmt.Sprintf("given up after %d time-outs in a row: the rest was not tried", maxTimeouts)
-	a.openErr = &given
+	a.over = &given
 	a.say(clean(e.Msg) + ": " + given.Hint)
+	return a.over
 }
 
 // vain returns the error of a batch of which nothing had a connection, or nil.
@@ -180,7 +207,8 @@ func vain(outcomes []executor.Outcome) error {
 }
 
 // gate is what a host does before any wire: the rule for the queue's name, the
-// id, the lane's name. It builds the call.
+// id, the lane's name. It builds the call. It asks no store, and may go on
+// beside admit; not beside itself.
 func (a *admission) gate(j *job) bool {
 	if err := decode.CheckQueue(j.queue); err != nil {
 		bad := err.(*decode.Error)
@@ -213,7 +241,7 @@ func (a *admission) gate(j *job) bool {
 			return false
 		}
 	}
-	a.build(j)
+	a.build(j, &a.ring)
 	return true
 }
 
@@ -229,8 +257,8 @@ func (a *admission) mint(j *job) bool {
 }
 
 // build makes the call of a job.
-func (a *admission) build(j *job) {
-	j.keys = a.ring.of(a.script, j.queue, a.group, j.id)
+func (a *admission) build(j *job, ring *keyring) {
+	j.keys = ring.of(a.script, j.queue, a.group, j.id)
 	j.args = append(append(make([]string, 0, 2+len(a.more)), j.id, j.payload), a.more...)
 }
 
@@ -259,35 +287,60 @@ func (a *admission) fenced(ctx context.Context, jobs []*job) bool {
 	if a.wantFence == "" {
 		return true
 	}
-	if a.fence.State == valkey.FenceAbsent && a.claimFence {
-		f, err := a.store.ClaimFence(ctx, a.wantFence)
+	f := a.fenceRead()
+	if f.State == valkey.FenceAbsent && a.claimFence {
+		claimed, err := a.store.ClaimFence(ctx, a.wantFence)
 		if err != nil {
 			for _, j := range jobs {
 				j.fail(statusFailed, err)
 			}
 			return false
 		}
-		a.read(newFenceState(f, a.wantFence))
+		f = newFenceState(claimed, a.wantFence)
+		a.read(f)
 	}
-	msg, hint := a.fence.refusal()
+	msg, hint := f.refusal()
 	if msg == "" {
 		return true
 	}
+	a.stop(f)
 	for _, j := range jobs {
 		j.refuse("", "fence", 0, msg, hint)
 	}
 	return false
 }
 
-// read keeps what was read of the fence. Once it has stopped a job it stops all
-// that come after. A missing right for the fence stops none, but is told.
+// fenceRead is the fence as it was last read; nil before that.
+func (a *admission) fenceRead() *fenceState {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.fence
+}
+
+// stop has a fence that stopped a job stop all that come after.
+func (a *admission) stop(f *fenceState) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.stopped {
+		a.fence, a.stopped = f, true
+	}
+}
+
+// read keeps what was read of the fence. A missing right for it stops no job,
+// but is told.
 func (a *admission) read(f *fenceState) {
-	a.fence = f
-	if f.status != string(valkey.FenceUnreadable) || a.wantFence == "" || a.warned || !f.Admits(f.want) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.stopped {
+		a.fence = f
+	}
+	if f.status != string(valkey.FenceUnreadable) || a.wantFence == "" || !f.Admits(f.want) {
 		return
 	}
-	a.warned = true
-	a.say(fmt.Sprintf("warning: %s is unreadable: %s; jobs go on, and nothing holds the server to %s", valkey.FenceKey, f.reason(), quote(f.want)))
+	if !a.warned {
+		a.warned = true
+		a.say(fmt.Sprintf("warning: %s is unreadable: %s; jobs go on, and nothing holds the server to %s", valkey.FenceKey, f.reason(), quote(f.want)))
+	}
 }
 
 // hold gives each job what was read of the fence for its connection, and
@@ -312,14 +365,14 @@ func (a *admission) hold(jobs []*job, outcomes []executor.Outcome, fences []*val
 			msg, hint := j.held.refusal()
 			j.host = ""
 			j.refuse("", "fence", 0, msg, hint)
-			a.fence = j.held
+			a.stop(j.held)
 		}
 	}
 }
 
 // run sends jobs and gives them their status. It returns those whose minted
-// id was taken, with another.
-func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*job) {
+// id was taken, with another, and whether every job had an answer.
+func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*job, calm bool) {
 	calls := make([]executor.Call, len(jobs))
 	for i, j := range jobs {
 		calls[i] = executor.Call{Verb: a.script, Native: a.via == viaNative, Keys: j.keys, Args: j.args}
@@ -339,16 +392,15 @@ func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*j
 	} else {
 		outcomes = a.store.Run(ctx, calls)
 	}
-	if err := vain(outcomes); err != nil {
-		a.count(ctx, err)
-	} else {
-		a.timeouts = 0
-	}
+	a.count(ctx, vain(outcomes))
+	calm = true
+	var ring keyring
 	for i, j := range jobs {
 		if j.status == statusRefused {
 			continue
 		}
 		a.judge(j, outcomes[i])
+		calm = calm && outcomes[i].Err == nil
 		if j.status != statusDuplicate || j.given {
 			continue
 		}
@@ -359,11 +411,11 @@ func (a *admission) run(ctx context.Context, jobs []*job, mints int) (again []*j
 			continue
 		}
 		if a.mint(j) {
-			a.build(j)
+			a.build(j, &ring)
 			again = append(again, j)
 		}
 	}
-	return again
+	return again, calm
 }
 
 // predicted finds each command that a rehearsal observed among the steps that
@@ -404,10 +456,13 @@ func stepIs(s trace.Step, c embedded.Command, keys []string) bool {
 
 // judge gives a job the status of its outcome.
 func (a *admission) judge(j *job, o executor.Outcome) {
-	ran := !a.rehearsal
+	ran := yes
+	if a.rehearsal {
+		ran = no
+	}
 	switch o.State {
 	case executor.Replied:
-		j.executed = &ran
+		j.executed = ran
 		switch o.Reply {
 		case int64(1):
 			j.status, j.host = statusEnqueued, "ok"
@@ -421,7 +476,7 @@ func (a *admission) judge(j *job, o executor.Outcome) {
 			j.err = newProblem("reply", 0, fmt.Sprintf("found the reply %s, want 1 or 0", quote(fmt.Sprint(o.Reply))), "")
 		}
 	case executor.Refused:
-		j.status, j.executed = statusRefused, &ran
+		j.status, j.executed = statusRefused, ran
 		class, _, _ := strings.Cut(o.Text, " ")
 		j.err = newProblem(strings.ToLower(strings.TrimPrefix(class, "EMQ")), 0, clean(o.Text), "")
 		for _, r := range a.script.Refusals {
@@ -446,7 +501,7 @@ func hostWord(tuple string) string {
 func (j *job) fail(s status, err error) {
 	j.status, j.host, j.executed = s, "", nil
 	if s == statusFailed {
-		j.executed = new(bool)
+		j.executed = no
 	}
 	kind, msg, hint := describe(err)
 	switch {

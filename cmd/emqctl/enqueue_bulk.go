@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -13,7 +14,7 @@ import (
 // A batch is what is sent at once: all that was read while the store worked on
 // the last one, up to either bound. A rehearsal takes fewer jobs, for its pace.
 const (
-	batchJobs     = 4000
+	batchJobs     = 2000
 	batchRehearse = 500
 	batchBytes    = 4 << 20
 )
@@ -26,18 +27,23 @@ const inFlightBytes = 4 * batchBytes
 const memoryLimit = 96 << 20
 
 // enqueueAll takes all jobs through the admission and writes their records, in
-// order. One goroutine reads, one gathers batches, one admits, and this one
-// writes: while the store works on a batch, the next is read and the last one
-// written. So few are held at a time, whatever the length of the input.
+// order. One goroutine reads and gates, one gathers batches, one gives them to the
+// store, and this one writes: while the store works on a batch, the next is read
+// and the last one written. So few are held at a time, whatever the length of the
+// input.
 func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) error {
 	// The live heap is some batches: collecting it at twice their size would
 	// cost a tenth of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(200))
 	// What huge payloads leave behind is collected at once.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
+	if !a.rehearsal {
+		// A server on the same machine wants a core for itself.
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, min(runtime.GOMAXPROCS(0), runtime.NumCPU()-1))))
+	}
 	run, stop := context.WithCancel(ctx)
 	defer stop()
-	read, batches, admitted := make(chan []job), make(chan []job), make(chan admittedBatch)
+	read, admitted := make(chan []job), make(chan admittedBatch)
 	readErr := make(chan error, 1)
 	room := semaphore.NewWeighted(inFlightBytes)
 	go func() {
@@ -48,6 +54,9 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 			}
 			for i := range jobs {
 				jobs[0].weight += int64(len(jobs[i].payload))
+				if jobs[i].status == "" {
+					a.gate(&jobs[i])
+				}
 			}
 			jobs[0].weight = min(jobs[0].weight, inFlightBytes)
 			if room.Acquire(run, jobs[0].weight) != nil {
@@ -61,21 +70,12 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 			}
 		})
 	}()
-	most := batchJobs
+	g := &gatherer{batchJobs, make(chan []job), make(chan []job)}
 	if a.rehearsal {
-		most = batchRehearse
+		g.most = batchRehearse
 	}
-	go gather(run, read, batches, most)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer close(admitted)
-		for jobs := range batches {
-			a.admit(run, jobs)
-			// What was sent gets its record, also after an interrupt.
-			admitted <- admittedBatch{jobs, a.engine(), a.via, a.fence}
-		}
-	}()
+	go g.run(run, read)
+	go a.admitAll(run, g, admitted)
 	w := &enqueueWriter{env: e, record: enqueueRecord{admission: a, short: opts.bulk()}, progress: e.newProgress(a, opts)}
 	w.render = e.rendering(&w.record, '\n')
 	var err error
@@ -90,7 +90,6 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 			room.Release(b.jobs[i].weight)
 		}
 	}
-	<-done
 	w.progress.end(ctx.Err() != nil || err != nil)
 	if ctx.Err() != nil {
 		return errInterrupted
@@ -111,18 +110,28 @@ func enqueueAll(ctx context.Context, e *env, a *admission, opts enqueueOptions) 
 	return w.said.err(opts.Strict)
 }
 
-// gather joins what comes from in while nobody takes it, up to a number of
-// jobs or so many bytes of payload.
-func gather(ctx context.Context, in <-chan []job, out chan<- []job, most int) {
-	defer close(out)
+// gatherer joins jobs into batches while nobody takes them.
+type gatherer struct {
+	most int        // jobs in a batch
+	some chan []job // takes a batch of any length
+	full chan []job // takes one that has grown as far as it may
+}
+
+// run gathers what comes from in. It closes its channels in the end.
+func (g *gatherer) run(ctx context.Context, in <-chan []job) {
+	defer close(g.some)
+	defer close(g.full)
 	var batch []job
 	size := 0
 	for in != nil || len(batch) > 0 {
-		from, to := in, out
-		if len(batch) == 0 {
-			to = nil
-		} else if len(batch) >= most || size >= batchBytes {
+		from, some, full := in, g.some, g.full
+		switch {
+		case len(batch) == 0:
+			some, full = nil, nil
+		case len(batch) >= g.most || size >= batchBytes:
 			from = nil
+		default:
+			full = nil
 		}
 		select {
 		case jobs, ok := <-from:
@@ -138,21 +147,14 @@ func gather(ctx context.Context, in <-chan []job, out chan<- []job, most int) {
 			for i := range jobs {
 				size += len(jobs[i].payload)
 			}
-		case to <- batch:
+		case some <- batch:
+			batch, size = nil, 0
+		case full <- batch:
 			batch, size = nil, 0
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// admittedBatch is jobs that have their status, with what was then known of
-// the store.
-type admittedBatch struct {
-	jobs   []job
-	engine string
-	via    via
-	fence  *fenceState
 }
 
 // enqueueWriter writes records.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 
 // fakeServer is a store that keeps ids, and fails as it is told.
 type fakeServer struct {
+	mu      sync.Mutex     // held by Run
 	rows    map[string]int // how often each was written
 	calls   int            // that reached it
 	batches [][]executor.Call
@@ -33,11 +36,21 @@ type fakeServer struct {
 
 	// outcome is asked about the nth call; a zero State lets it run.
 	outcome func(n int, call executor.Call) executor.Outcome
-	delay   time.Duration
+	delay   time.Duration // of a batch, until two were there at a time
+
+	running, most atomic.Int32 // batches at a time
 }
 
 func (f *fakeServer) Run(ctx context.Context, calls []executor.Call) []executor.Outcome {
-	time.Sleep(f.delay)
+	if now := f.running.Add(1); now > f.most.Load() {
+		f.most.Store(now)
+	}
+	defer f.running.Add(-1)
+	for end := time.Now().Add(f.delay); f.most.Load() < 2 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.batches = append(f.batches, calls)
 	outcomes := make([]executor.Outcome, len(calls))
 	for i, c := range calls {

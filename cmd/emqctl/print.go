@@ -36,12 +36,10 @@ func (p *printForm) Set(s string) error {
 // It connects to nothing, and an address is not part of what it prints: there
 // can be no password in it.
 func printCommands(e *env, a *admission, opts enqueueOptions) error {
-	if a.via == viaAuto {
-		a.via = viaScript
-	}
+	native := a.wantVia == viaNative
 	var said verdict
 	var buf []byte
-	loaded := a.via == viaNative
+	loaded := native
 	var failed error
 	err := opts.read(e, opts, func(jobs []job) bool {
 		buf = buf[:0]
@@ -56,7 +54,7 @@ func printCommands(e *env, a *admission, opts enqueueOptions) error {
 				loaded = true
 				buf = opts.Print.appendLoad(buf, a.script.Source)
 			}
-			buf = opts.Print.appendCommand(buf, a.words(j))
+			buf = opts.Print.appendCommand(buf, a.words(j, native))
 		}
 		_, failed = e.Out.Write(buf)
 		return failed == nil
@@ -89,9 +87,9 @@ func (j *job) refusalLine() string {
 }
 
 // words is a job's command, as it is sent.
-func (a *admission) words(j *job) []string {
+func (a *admission) words(j *job, native bool) []string {
 	words := []string{"EVALSHA", a.script.SHA1}
-	if a.via == viaNative {
+	if native {
 		words = []string{embedded.Native}
 	}
 	words = append(words, strconv.Itoa(len(j.keys)))
