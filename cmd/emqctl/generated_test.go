@@ -98,7 +98,7 @@ func TestGenerated(t *testing.T) {
 
 // generatedRoot is the command tree as a release has it.
 func generatedRoot() *cobra.Command {
-	root := newRootCmd(newEnv(nil, nil, nil, nil))
+	root := newRootCmd(newEnv(nil, nil, nil, nil), "")
 	root.DisableAutoGenTag = true
 	root.InitDefaultHelpFlag()
 	return root

@@ -15,7 +15,43 @@ const rootLong = `emqctl reads the wire of EchoMQ, a job-queue protocol over Val
 keys, ids, slots and scripts. Answers go to standard output, one record an
 item, in the order given; talk about them goes to standard error.`
 
-func newRootCmd(e *env) *cobra.Command {
+// commands are what emqctl has, as help shows them. A name stands here too so
+// that a command can be had without the others.
+var commands = []struct {
+	name string
+	make func(*env) *cobra.Command
+}{
+	{"decode-key", newDecodeKeyCmd},
+	{"encode-key", newEncodeKeyCmd},
+	{"decode-id", newDecodeIDCmd},
+	{"encode-id", newEncodeIDCmd},
+	{"mint-id", newMintIDCmd},
+	{"id-range", newIDRangeCmd},
+	{"slot", newSlotCmd},
+	{"trace", newTraceCmd},
+	{"lint", newLintCmd},
+	{"enqueue", newEnqueueCmd},
+	{"gate", newGateCmd},
+	{"fence", newFenceCmd},
+	{"doctor", newDoctorCmd},
+	{"audit", newAuditCmd},
+	{"browse", newBrowseCmd},
+	{"version", newVersionCmd},
+	{"self-check", newSelfCheckCmd},
+}
+
+func commandNamed(name string) func(*env) *cobra.Command {
+	for _, c := range commands {
+		if c.name == name {
+			return c.make
+		}
+	}
+	return nil
+}
+
+// newRootCmd makes the tree of commands. Of a tree for the name of a command
+// only that is made, which is half of what a short run takes.
+func newRootCmd(e *env, name string) *cobra.Command {
 	cobra.EnableCommandSorting = false // help shows commands as they are added
 	root := &cobra.Command{
 		Use:           "emqctl",
@@ -59,25 +95,15 @@ func newRootCmd(e *env) *cobra.Command {
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json", "tsv"}, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 
-	root.AddCommand(
-		newDecodeKeyCmd(e),
-		newEncodeKeyCmd(e),
-		newDecodeIDCmd(e),
-		newEncodeIDCmd(e),
-		newMintIDCmd(e),
-		newIDRangeCmd(e),
-		newSlotCmd(e),
-		newTraceCmd(e),
-		newLintCmd(e),
-		newEnqueueCmd(e),
-		newGateCmd(e),
-		newFenceCmd(e),
-		newDoctorCmd(e),
-		newAuditCmd(e),
-		newBrowseCmd(e),
-		newVersionCmd(e),
-		newSelfCheckCmd(e),
-	)
+	if c := commandNamed(name); c != nil {
+		root.AddCommand(c(e))
+		root.SetHelpCommand(&cobra.Command{Hidden: true})
+		root.CompletionOptions.DisableDefaultCmd = true
+		return root
+	}
+	for _, c := range commands {
+		root.AddCommand(c.make(e))
+	}
 	root.AddCommand(newHelpTopics()...)
 	root.SetHelpCommand(newHelpCmd(root))
 	addCompletion(root)

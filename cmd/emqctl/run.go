@@ -26,7 +26,11 @@ func (e *env) run(args []string) int {
 	defer close(done)
 	go e.endOnSignal(ctx, stop, done)
 
-	root := newRootCmd(e)
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	root := newRootCmd(e, name)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if e.outErr != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
@@ -109,7 +110,7 @@ func TestExamples(t *testing.T) {
 			ran++
 		}
 	}
-	walk(newRootCmd(newEnv(nil, nil, nil, nil)))
+	walk(newRootCmd(newEnv(nil, nil, nil, nil), ""))
 	if ran < 15 {
 		t.Errorf("ran %d examples, want them all", ran)
 	}
@@ -149,7 +150,24 @@ func TestHelpFits(t *testing.T) {
 			}
 		}
 	}
-	walk(newRootCmd(newEnv(nil, nil, nil, nil)))
+	walk(newRootCmd(newEnv(nil, nil, nil, nil), ""))
+}
+
+// TestCommandAlone: a command that is made without the others is the same.
+func TestCommandAlone(t *testing.T) {
+	for _, c := range commands {
+		var usage [2]string
+		for i, name := range []string{"", c.name} {
+			cmd, rest, err := newRootCmd(newEnv(nil, nil, nil, nil), name).Find([]string{c.name})
+			if err != nil || len(rest) > 0 || cmd.Name() != c.name {
+				t.Fatalf("%s: found %s, %v", c.name, cmd.Name(), err)
+			}
+			usage[i] = cmd.UsageString()
+		}
+		if diff := cmp.Diff(usage[0], usage[1]); diff != "" {
+			t.Errorf("%s (-among the others +alone):\n%s", c.name, diff)
+		}
+	}
 }
 
 // TestMainIsRun keeps main to one call, so that run is what tests test.

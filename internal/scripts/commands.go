@@ -389,16 +389,18 @@ func after(word string, from, last, limit int, a Access) KeySpec {
 	return KeySpec{Begin: from, Keyword: word, Last: last, Step: 1, Limit: limit, Access: a}
 }
 
-// index is made from the table when it is first asked for: most runs of the
+// index has the table, made when it is first asked for: most runs of the
 // program never do.
 var index = sync.OnceValue(func() (x struct {
+	table  []Command
 	byName map[string]*Command
 	subs   map[string][]*Command // of a container
 }) {
-	x.byName = make(map[string]*Command, len(commandTable))
+	x.table = newCommandTable()
+	x.byName = make(map[string]*Command, len(x.table))
 	x.subs = make(map[string][]*Command)
-	for i := range commandTable {
-		c := &commandTable[i]
+	for i := range x.table {
+		c := &x.table[i]
 		x.byName[c.Name] = c
 		if parent, _, ok := strings.Cut(c.Name, "|"); ok {
 			x.subs[parent] = append(x.subs[parent], c)
@@ -414,8 +416,8 @@ var index = sync.OnceValue(func() (x struct {
 // subcommands.
 func CommandNames() []string {
 	var out []string
-	for i := range commandTable {
-		if name := commandTable[i].Name; !strings.Contains(name, "|") {
+	for _, c := range index().table {
+		if name := c.Name; !strings.Contains(name, "|") {
 			out = append(out, name)
 		}
 	}

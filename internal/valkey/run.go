@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/echomq/emqctl/internal/executor"
 	"github.com/echomq/emqctl/internal/slot"
@@ -109,14 +110,14 @@ var writeWords = []string{"READONLY", "OOM", "MISCONF", "NOREPLICAS"}
 
 // scriptLine finds where in a script the server's error came up: " script:
 // 59af..., on @user_script:29."
-var scriptLine = regexp.MustCompile(` script: \S+, on @user_script:(\d+)\.$`)
+var scriptLine = pattern(` script: \S+, on @user_script:(\d+)\.$`)
 
 // Servers before 7, and some others still, put it first: "ERR Error running
 // script (call to f_59af...): @user_script:29: WRONGTYPE ...". What comes in
 // between may be @enable_strict_lua:8.
 const olderError = "ERR Error running script"
 
-var olderLine = regexp.MustCompile(`^` + olderError + `[^:]*: (?:@\w+: ?\d+: )?@?user_script: ?(\d+):`)
+var olderLine = pattern(`^` + olderError + `[^:]*: (?:@\w+: ?\d+: )?@?user_script: ?(\d+):`)
 
 // judge tells what an error reply says of the call: refused by the verb,
 // failed because it did not run, or unknown because it ran in part.
@@ -125,11 +126,11 @@ func judge(r *request) executor.State {
 	if strings.HasPrefix(word, "EMQ") {
 		return executor.Refused
 	}
-	at := scriptLine.FindStringSubmatch(r.answer.text)
+	at := scriptLine().FindStringSubmatch(r.answer.text)
 	older := strings.HasPrefix(r.answer.text, olderError)
 	if older {
 		// The server's word for what happened comes later, if at all.
-		at, word = olderLine.FindStringSubmatch(r.answer.text), ""
+		at, word = olderLine().FindStringSubmatch(r.answer.text), ""
 	}
 	switch {
 	case r.verb == nil && older:
@@ -156,11 +157,16 @@ func judge(r *request) executor.State {
 	return executor.Refused
 }
 
+// pattern is compiled when it is first used, which is in an error only.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 var (
-	callName = regexp.MustCompile(`\b(?:redis|server)\.p?call\(\s*(?:'(\w+)'|"(\w+)")`)
-	harmless = regexp.MustCompile(`\b(?:redis|server)\.(?:error_reply|status_reply|sha1hex|log|LOG_\w+)\b`)
-	handle   = regexp.MustCompile(`\b(?:redis|server)\b`)
-	repeats  = regexp.MustCompile(`\b(?:for|while|repeat|function|goto)\b`)
+	callName = pattern(`\b(?:redis|server)\.p?call\(\s*(?:'(\w+)'|"(\w+)")`)
+	harmless = pattern(`\b(?:redis|server)\.(?:error_reply|status_reply|sha1hex|log|LOG_\w+)\b`)
+	handle   = pattern(`\b(?:redis|server)\b`)
+	repeats  = pattern(`\b(?:for|while|repeat|function|goto)\b`)
 )
 
 // mayHaveWritten tells whether a script can have written something before it
@@ -171,19 +177,19 @@ func mayHaveWritten(source string, line int) bool {
 	lines := strings.Split(source, "\n")
 	for i, text := range lines[:min(line, len(lines))] {
 		text, _, _ = strings.Cut(text, "--")
-		if repeats.MatchString(text) {
+		if repeats().MatchString(text) {
 			return true
 		}
 		if i+1 == line {
 			break
 		}
-		for _, m := range callName.FindAllStringSubmatch(text, -1) {
+		for _, m := range callName().FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(reads, strings.ToUpper(m[1]+m[2])) {
 				return true
 			}
 		}
-		text = harmless.ReplaceAllString(callName.ReplaceAllString(text, ""), "")
-		if handle.MatchString(text) {
+		text = harmless().ReplaceAllString(callName().ReplaceAllString(text, ""), "")
+		if handle().MatchString(text) {
 			return true
 		}
 	}
