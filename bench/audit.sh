@@ -11,7 +11,7 @@ dir=$(mktemp -d)
 valkey-server --port "$port" --bind 127.0.0.1 --dir "$dir" --save '' --appendonly no >"$dir/log" &
 server=$!
 trap 'kill $server; wait $server 2>/dev/null || true; rm -rf "$dir"' EXIT
-go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
+CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
 go build -o "$dir/jobs" ./bench/jobs
 go build -o "$dir/latency" ./bench/latency
 until valkey-cli -p "$port" ping >/dev/null 2>&1; do sleep 0.1; done

@@ -13,7 +13,7 @@ dir=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
 
-go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
+CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
 "$dir/emqctl" mint-id -n "$n" --node 3 |
 	awk '{ printf "{\"id\":\"%s\",\"payload\":\"{\\\"symbol\\\":\\\"EMQ\\\",\\\"n\\\":%d}\"}\n", $1, NR }' >"$dir/jobs"
 "$dir/emqctl" enqueue quotes --ndjson --print resp <"$dir/jobs" >"$dir/resp"

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
+CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
 
 time_ms() {
 	local from to

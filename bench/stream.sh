@@ -11,8 +11,8 @@ rounds=5
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
-go build -trimpath -ldflags '-s -w' -o "$dir/oneline" ./bench/oneline
+CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
+CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/oneline" ./bench/oneline
 go run ./bench/keys -n "$n" >"$dir/keys"
 go run ./bench/keys -n "$n" -ids >"$dir/ids"
 
