@@ -6,6 +6,7 @@
 #   bench/audit.sh [JOBS [QUEUES]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/timing.sh
 jobs=${1:-1000000} queues=${2:-200} rounds=3 port=${PORT:-7391}
 dir=$(mktemp -d)
 valkey-server --port "$port" --bind 127.0.0.1 --dir "$dir" --save '' --appendonly no >"$dir/log" &
@@ -17,20 +18,12 @@ go build -o "$dir/latency" ./bench/latency
 until valkey-cli -p "$port" ping >/dev/null 2>&1; do sleep 0.1; done
 "$dir/jobs" -n "$jobs" -queues "$queues" | valkey-cli -p "$port" --pipe | tail -1
 
-time_ms() {
-	local from to
-	from=$(date +%s%N)
-	"$@" >"$dir/out"
-	to=$(date +%s%N)
-	awk -v ns=$((to - from)) 'BEGIN { printf "%.0f\n", ns / 1e6 }'
-}
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 scan() { valkey-cli -p "$port" --scan --pattern 'emq:*' | wc -l; }
 audit() { "$dir/emqctl" audit --url "127.0.0.1:$port" "$@"; }
 
 for ((r = 0; r < rounds; r++)); do
 	time_ms scan >>"$dir/scan"
-	time_ms audit --rate 0 >>"$dir/audit"
+	out=$dir/out time_ms audit --rate 0 >>"$dir/audit"
 done
 tail -5 "$dir/out"
 s=$(median "$dir/scan") a=$(median "$dir/audit")

@@ -7,6 +7,7 @@
 #   bench/enqueue.sh [JOBS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/timing.sh
 n=${1:-300000}
 port=${PORT:-7391}
 dir=$(mktemp -d)
@@ -23,30 +24,26 @@ server=$!
 until valkey-cli -p "$port" ping >/dev/null 2>&1; do sleep 0.1; done
 
 used() { valkey-cli -p "$port" info cpu | tr -d '\r' | awk -F: '/^used_cpu_(sys|user):/ { s += $2 } END { print s }'; }
-# timed NAME COMMAND...: its time, and the server's CPU time, in seconds
+# timed NAME COMMAND...: its time in milliseconds, and the server's CPU time
 timed() {
-	local name=$1 from to before
+	local name=$1 before
 	shift
 	valkey-cli -p "$port" flushall >/dev/null
 	valkey-cli -p "$port" -x script load <scripts/enqueue.lua >/dev/null
 	before=$(used)
-	from=$(date +%s%N)
-	"$@"
-	to=$(date +%s%N)
-	awk -v ns=$((to - from)) 'BEGIN { printf "%.3f\n", ns / 1e9 }' >>"$dir/$name"
-	awk -v a="$(used)" -v b="$before" 'BEGIN { printf "%.2f\n", a - b }' >>"$dir/$name.server"
+	time_ms "$@" >>"$dir/$name"
+	awk -v a="$(used)" -v b="$before" 'BEGIN { printf "%.0f\n", 1000 * (a - b) }' >>"$dir/$name.server"
 	[ "$(valkey-cli -p "$port" zcard 'emq:{quotes}:pending')" = "$n" ] || { echo "$name lost jobs" >&2; exit 1; }
 }
 pipe() { valkey-cli -p "$port" --pipe <"$dir/resp" >/dev/null; }
 ours() { "$dir/emqctl" enqueue quotes --ndjson -o json --url "127.0.0.1:$port" <"$dir/jobs" >"$dir/records"; }
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 for ((r = 0; r < 5; r++)); do
 	timed pipe pipe
 	timed ours ours
 done
 a=$(median "$dir/pipe") b=$(median "$dir/ours")
-echo "$n jobs, medians of five pairs, in seconds, with the server's CPU time"
+echo "$n jobs, medians of five pairs, in milliseconds, with the server's CPU time"
 echo "  valkey-cli --pipe         $a  $(median "$dir/pipe.server")"
 echo "  emqctl enqueue --ndjson   $b  $(median "$dir/ours.server")"
 awk -v a="$a" -v b="$b" 'BEGIN { printf "  ratio                     %.2f\n", b / a }'

@@ -3,18 +3,10 @@
 # interleaved in each of eleven rounds, medians, and their ratio.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/timing.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/emqctl" ./cmd/emqctl
-
-time_ms() {
-	local from to
-	from=$(date +%s%N)
-	"$@" >/dev/null
-	to=$(date +%s%N)
-	awk -v ns=$((to - from)) 'BEGIN { printf "%.1f\n", ns / 1e6 }'
-}
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 for ((r = 0; r < 11; r++)); do
 	time_ms "$dir/emqctl" lint scripts >>"$dir/ours"

@@ -6,6 +6,7 @@
 #   bench/stream.sh [KEYS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/timing.sh
 n=${1:-2000000}
 rounds=5
 dir=$(mktemp -d)
@@ -26,25 +27,15 @@ add 'jq keys'            keys "jq -Rc {key:.}"
 add 'decode-id -o json'  ids  "$dir/emqctl decode-id -o json"
 add 'jq ids'             ids  "jq -Rc {key:.}"
 
-# time_ms COMMAND INPUT: milliseconds, with a fraction
-time_ms() {
-	local from to
-	from=$(date +%s%N)
-	$1 <"$2" >/dev/null
-	to=$(date +%s%N)
-	awk -v ns=$((to - from)) 'BEGIN { printf "%.1f\n", ns / 1e6 }'
-}
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-
 for ((r = 0; r <= rounds; r++)); do
 	for i in "${!names[@]}"; do
-		ms=$(time_ms "${commands[i]}" "$dir/${inputs[i]}")
+		ms=$(time_ms ${commands[i]} <"$dir/${inputs[i]}")
 		((r == 0)) || echo "$ms" >>"$dir/t$i" # the first round warms up
 	done
 done
 for ((r = 0; r < 40; r++)); do
-	time_ms "$dir/oneline" /dev/null >>"$dir/start-peer"
-	time_ms "$dir/emqctl slot x" /dev/null >>"$dir/start"
+	time_ms "$dir/oneline" >>"$dir/start-peer"
+	time_ms "$dir/emqctl" slot x >>"$dir/start"
 done
 
 declare -A t

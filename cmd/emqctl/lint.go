@@ -11,10 +11,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf16"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/echomq/emqctl/internal/trace"
 )
@@ -205,17 +206,21 @@ func (e *env) lintAll(ctx context.Context, files []string, law trace.Law) (findi
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	found := make([][]findingRecord, len(files))
 	errs := make([]error, len(files))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range files {
-		g.Go(func() error {
-			if ctx.Err() == nil {
-				found[i], errs[i] = e.lintFile(name, law)
+	// Few goroutines, since the stack of each has to grow before it is of use.
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(files), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(files) {
+					return
+				}
+				found[i], errs[i] = e.lintFile(files[i], law)
 			}
-			return nil
 		})
 	}
-	g.Wait()
+	wg.Wait()
 	for i := range files {
 		findings = append(findings, found[i]...)
 		if errs[i] != nil {
