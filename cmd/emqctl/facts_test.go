@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -58,6 +61,24 @@ func TestFactsAgree(t *testing.T) {
 		}
 		if !strings.Contains(string(readme), row+" |\n") {
 			t.Errorf("the README lacks the row %s |", row)
+		}
+	}
+	named := regexp.MustCompile("go test \\./(\\S+) -run (\\w+)").FindAllStringSubmatch(string(readme), -1)
+	if len(named) < 8 {
+		t.Errorf("found %d commands that name tests in the README", len(named))
+	}
+	for _, m := range named {
+		dir := "../../" + strings.TrimSuffix(m[1], "/...")
+		found := false
+		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, "_test.go") {
+				text, _ := os.ReadFile(path)
+				found = found || regexp.MustCompile(`(?m)^func Test\w*`+m[2]).Match(text)
+			}
+			return nil
+		})
+		if !found {
+			t.Errorf("no test is run by the README's %s", m[0])
 		}
 	}
 }
