@@ -107,6 +107,25 @@ func TestAuditNodeDies(t *testing.T) {
 	if alive < 10 || alive == len(owners) {
 		t.Fatalf("%d of %d queues on nodes that live", alive, len(owners))
 	}
+
+	// The cluster knows by and by, and then it is no other answer.
+	raw := c.Nodes[0].Client()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if text, _ := valkeytest.Do(raw, "CLUSTER", "NODES").ToString(); strings.Contains(text, "master,fail ") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the cluster does not know that a node is dead")
+		}
+	}
+	a = runAuditOn(t, addr)
+	if a.code != codeFailed || !strings.Contains(a.errw, c.Nodes[2].Addr) || a.server.Covered.Complete || a.server.Covered.Nodes != 2 {
+		t.Errorf("with a node that has failed: code %d, stderr %q, covered %+v", a.code, a.errw, a.server.Covered)
+	}
+	out, _, code := runAt(testClock, []string{"doctor", "--url", addr}, strings.NewReader(""), nil)
+	if want := "failure  cluster         1 of 3 primaries failed, and "; code != codeFailed || !strings.Contains(out, want) || strings.Count(out, c.Nodes[2].Addr) < 2 {
+		t.Errorf("doctor with a node that has failed: code %d\n%s", code, out)
+	}
 }
 
 // TestAuditServerDies kills the only server in the middle.

@@ -44,9 +44,11 @@ func (s *auditStore) close() {
 
 func (s *auditStore) Nodes(ctx context.Context) ([]string, error) {
 	list, err := s.Primaries(ctx)
-	addrs := make([]string, len(list))
-	for i, p := range list {
-		addrs[i] = p.Addr
+	var addrs []string
+	for _, p := range list {
+		if !slices.Contains(addrs, p.Addr) {
+			addrs = append(addrs, p.Addr)
+		}
 	}
 	return addrs, err
 }

@@ -172,19 +172,31 @@ func (x *exam) nodes() []string {
 		x.unknown("cluster", "", err, "only the node that was given is looked at")
 		return []string{x.c.Addr()}
 	}
-	var nodes []string
-	owned := 0
+	var nodes, failed []string
+	owned, lost := 0, 0
 	for _, p := range list {
-		nodes = append(nodes, p.Addr)
+		n := 0
 		for _, r := range p.Slots {
-			owned += int(r[1]-r[0]) + 1
+			n += int(r[1]-r[0]) + 1
+		}
+		owned += n
+		if p.Failed {
+			lost += n
+			failed = append(failed, p.Addr)
+		}
+		if !slices.Contains(nodes, p.Addr) {
+			nodes = append(nodes, p.Addr)
 		}
 	}
 	if x.c.Cluster() {
 		const slots = 16384
-		if owned < slots {
+		switch {
+		case len(failed) > 0:
+			failed = slices.Compact(failed)
+			x.say("cluster", "", Failure, "bring it back, or promote a replica of it: valkey-cli CLUSTER FAILOVER TAKEOVER", "%d of %d primaries failed, and %d slots are not served: %s", len(failed), len(nodes), lost, strings.Join(failed, ", "))
+		case owned < slots:
 			x.say("cluster", "", Failure, "see valkey-cli --cluster check", "%d primaries, and %d slots that none of them owns", len(nodes), slots-owned)
-		} else {
+		default:
 			x.say("cluster", "", OK, "", "%d primaries own all slots", len(nodes))
 		}
 	}

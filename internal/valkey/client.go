@@ -52,9 +52,10 @@ type Client struct {
 	// then on whatever got no reply is in doubt. No known server does that.
 	uncounted atomic.Bool
 
-	mu    sync.Mutex
-	nodes map[string]*node
-	slots [slot.Count]string // who owns them, in a cluster, as far as is known
+	mu     sync.Mutex
+	nodes  map[string]*node
+	slots  [slot.Count]string // who owns them, in a cluster, as far as is known
+	failed []owner            // whose slots nobody serves
 }
 
 // Open connects, and finds out whether the server is part of a cluster. Every

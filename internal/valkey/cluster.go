@@ -10,28 +10,32 @@ import (
 
 // Primary is a node that owns slots.
 type Primary struct {
-	Addr  string
-	Slots [][2]uint16 // ranges, both ends in; all of them outside a cluster
+	Addr   string
+	Slots  [][2]uint16 // ranges, both ends in; all of them outside a cluster
+	Failed bool        // the cluster says that it does not answer, and nobody took its place
 }
 
 // Primaries returns the nodes that own slots, by address: the one server
 // outside a cluster. It asks the cluster anew.
 func (c *Client) Primaries(ctx context.Context) ([]Primary, error) {
 	if !c.cluster {
-		return []Primary{{c.Addr(), [][2]uint16{{0, uint16(len(c.slots) - 1)}}}}, nil
+		return []Primary{{Addr: c.Addr(), Slots: [][2]uint16{{0, uint16(len(c.slots) - 1)}}}}, nil
 	}
 	if err := c.refresh(ctx); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
-	slots := c.slots
+	slots, failed := c.slots, c.failed
 	c.mu.Unlock()
 	var list []Primary
+	for _, o := range failed {
+		list = append(list, Primary{o.addr, [][2]uint16{{uint16(o.first), uint16(o.last)}}, true})
+	}
 	for s, addr := range slots {
 		if addr == "" {
 			continue
 		}
-		i := slices.IndexFunc(list, func(p Primary) bool { return p.Addr == addr })
+		i := slices.IndexFunc(list, func(p Primary) bool { return p.Addr == addr && !p.Failed })
 		if i < 0 {
 			list = append(list, Primary{Addr: addr})
 			i = len(list) - 1
@@ -102,7 +106,12 @@ func (c *Client) refreshFrom(ctx context.Context, addr string) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.slots[:])
+	c.failed = nil
 	for _, o := range owners {
+		if o.failed {
+			c.failed = append(c.failed, o)
+			continue
+		}
 		for s := o.first; s <= o.last; s++ {
 			c.slots[s] = o.addr
 		}
@@ -114,6 +123,7 @@ func (c *Client) refreshFrom(ctx context.Context, addr string) *Error {
 type owner struct {
 	first, last int
 	addr        string
+	failed      bool
 }
 
 func validRange(first, last int64) bool { return 0 <= first && first <= last && last < 16384 }
@@ -127,11 +137,15 @@ func parseShards(reply any, asked string, overTLS bool) []owner {
 		shard := pairs(s)
 		nodes, _ := shard["nodes"].([]any)
 		slots, _ := shard["slots"].([]any)
-		for _, n := range nodes {
-			node := pairs(n)
-			if node["role"] != "master" || node["health"] == "fail" {
-				continue
-			}
+		// One that has failed counts only where no other has taken its place.
+		failed := func(n any) bool { return pairs(n)["health"] == "fail" }
+		isPrimary := func(n any) bool { return pairs(n)["role"] == "master" }
+		at := slices.IndexFunc(nodes, func(n any) bool { return isPrimary(n) && !failed(n) })
+		if at < 0 {
+			at = slices.IndexFunc(nodes, isPrimary)
+		}
+		if at >= 0 {
+			node := pairs(nodes[at])
 			port, _ := node["port"].(int64)
 			if p, ok := node["tls-port"].(int64); ok && overTLS {
 				port = p
@@ -142,10 +156,9 @@ func parseShards(reply any, asked string, overTLS bool) []owner {
 				first, _ := slots[i].(int64)
 				last, _ := slots[i+1].(int64)
 				if validRange(first, last) {
-					owners = append(owners, owner{int(first), int(last), addr})
+					owners = append(owners, owner{int(first), int(last), addr, failed(nodes[at])})
 				}
 			}
-			break
 		}
 	}
 	return owners
@@ -168,7 +181,7 @@ func parseSlots(reply any, asked string, _ bool) []owner {
 		}
 		endpoint, _ := node[0].(string)
 		port, _ := node[1].(int64)
-		owners = append(owners, owner{int(first), int(last), nodeAddr(endpoint, port, asked)})
+		owners = append(owners, owner{int(first), int(last), nodeAddr(endpoint, port, asked), false})
 	}
 	return owners
 }

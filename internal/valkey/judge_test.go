@@ -1,6 +1,7 @@
 package valkey
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,15 +117,16 @@ func TestShards(t *testing.T) {
 		[]any{"slots", []any{int64(9), int64(16383)}, "nodes", []any{node("master", "online", "")}},
 		[]any{"slots", []any{int64(8), int64(99999)}, "nodes", []any{node("master", "online", "d")}},
 		[]any{"slots", []any{}, "nodes", []any{node("master", "online", "e")}},
+		[]any{"slots", []any{int64(6), int64(6)}, "nodes", []any{node("replica", "online", "f"), node("master", "fail", "g")}},
 		"nonsense",
 	}
 	got := parseShards(reply, "[::1]:9", true)
-	want := []owner{{0, 5, "c:2"}, {7, 7, "c:2"}, {9, 16383, "[::1]:2"}}
-	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+	want := []owner{{0, 5, "c:2", false}, {7, 7, "c:2", false}, {9, 16383, "[::1]:2", false}, {6, 6, "g:2", true}}
+	if !slices.Equal(got, want) {
 		t.Errorf("parseShards = %v, want %v", got, want)
 	}
 	slots := parseSlots([]any{[]any{int64(1), int64(2), []any{"?", int64(7), "id"}, []any{"replica", int64(8)}}, []any{int64(1)}}, "h:9", false)
-	if len(slots) != 1 || slots[0] != (owner{1, 2, "h:7"}) {
+	if len(slots) != 1 || slots[0] != (owner{1, 2, "h:7", false}) {
 		t.Errorf("parseSlots = %v", slots)
 	}
 	for text, want := range map[string]string{
