@@ -63,7 +63,7 @@ func TestFactsAgree(t *testing.T) {
 			t.Errorf("the README lacks the row %s |", row)
 		}
 	}
-	named := regexp.MustCompile("go test \\./(\\S+) -run (\\w+)").FindAllStringSubmatch(string(readme), -1)
+	named := regexp.MustCompile(`go test \./(\S+) -run (\w+)`).FindAllStringSubmatch(string(readme), -1)
 	if len(named) < 8 {
 		t.Errorf("found %d commands that name tests in the README", len(named))
 	}
