@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -146,13 +147,27 @@ func TestCut(t *testing.T) {
 }
 
 // TestIdleCut runs on a connection that the server has closed since: nothing
-// went out, so it is made again without a word.
+// went out, so it is made again without a word. It takes all processors, and runs
+// alone.
 func TestIdleCut(t *testing.T) {
-	t.Parallel()
 	s := valkeytest.Start(t)
 	c := open(t, valkey.Options{URL: s.Addr})
 	raw := s.Client()
-	for i := range 20 {
+	// Busy, so that nobody reads of the end before the next batch is sent.
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 4 * runtime.GOMAXPROCS(0) {
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	for i := range 6 {
 		if err := valkeytest.Do(raw, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Error(); err != nil {
 			t.Fatal(err)
 		}

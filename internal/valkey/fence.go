@@ -150,13 +150,9 @@ func (c *Client) exchangeHeld(ctx context.Context, addr string, commands [][]str
 // connection when that was dead and nothing went out.
 func (n *node) exchangeRead(ctx context.Context, commands [][]string) ([]answer, *Fence, *link) {
 	n.mu.Lock()
-	if n.link == nil {
-		l, err := n.connect(ctx)
-		if err != nil {
-			n.mu.Unlock()
-			return failAll(len(commands), err), nil, nil
-		}
-		n.link = l
+	if _, err := n.ready(ctx); err != nil {
+		n.mu.Unlock()
+		return failAll(len(commands), err), nil, nil
 	}
 	if l := n.link; l.fence == nil {
 		n.mu.Unlock()

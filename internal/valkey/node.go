@@ -21,6 +21,8 @@ type node struct {
 	mu   sync.Mutex // held until a batch is written: another may follow it then
 	link *link
 	busy sync.WaitGroup // batches whose replies are awaited; added to under mu
+
+	flying atomic.Int32 // how many they are
 }
 
 // link is one connection, from its dial to its end. The library would make
@@ -47,19 +49,31 @@ type answer struct {
 func (n *node) exchange(ctx context.Context, commands [][]string) []answer {
 	for fresh := false; ; {
 		n.mu.Lock()
-		if n.link == nil {
-			l, err := n.connect(ctx)
-			if err != nil {
-				n.mu.Unlock()
-				return failAll(len(commands), err)
-			}
-			n.link, fresh = l, true
+		made, err := n.ready(ctx)
+		if err != nil {
+			n.mu.Unlock()
+			return failAll(len(commands), err)
 		}
+		fresh = fresh || made
 		answers, untouched := n.send(ctx, commands)
 		if !untouched || fresh {
 			return answers
 		}
 	}
+}
+
+// ready sees to it that there is a connection, and reports whether it was made.
+// One that the server has closed meanwhile is known before anything goes out on
+// it: what does go out would be in doubt. It is called with mu held.
+func (n *node) ready(ctx context.Context) (made bool, err *Error) {
+	if n.link != nil && n.flying.Load() == 0 && n.link.meter.hungUp() {
+		n.drop()
+	}
+	if n.link != nil {
+		return false, nil
+	}
+	n.link, err = n.connect(ctx)
+	return err == nil, err
 }
 
 func failAll(count int, err *Error) []answer {
@@ -90,6 +104,7 @@ func (n *node) send(ctx context.Context, commands [][]string) (answers []answer,
 	}
 	this := l.sends.Add(1)
 	n.busy.Add(1)
+	n.flying.Add(1)
 	written := sync.OnceFunc(n.mu.Unlock)
 	l.meter.owe(len(commands))
 	l.meter.whenWritten(end, written)
@@ -119,6 +134,7 @@ func (n *node) send(ctx context.Context, commands [][]string) (answers []answer,
 			answers[i].err, answers[i].sent = broken, wrote >= ends[i] || n.c.uncounted.Load()
 		}
 	}
+	n.flying.Add(-1)
 	n.busy.Done()
 	if broken == nil {
 		if wrote < end || wrote > end && l.sends.Load() == this { // the library writes otherwise than is counted
