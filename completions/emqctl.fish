@@ -11,7 +11,7 @@ function __emqctl_perform_completion
     __emqctl_debug "Starting __emqctl_perform_completion"
 
     # Extract all args except the last one
-    set -l args (commandline -opc)
+    set -l args (string escape -- (commandline -opc))
     # Extract the last arg and escape it in case it is a space
     set -l lastArg (string escape -- (commandline -ct))
 

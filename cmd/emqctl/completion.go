@@ -2,10 +2,28 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// genFish writes fish's completion script. Cobra's evaluates the words before
+// the cursor as fish hands them over, without their quotes: what was quoted
+// could run.
+func genFish(root *cobra.Command, w io.Writer, descriptions bool) error {
+	var b strings.Builder
+	if err := root.GenFishCompletion(&b, descriptions); err != nil {
+		return err
+	}
+	const words, escaped = "set -l args (commandline -opc)\n", "set -l args (string escape -- (commandline -opc))\n"
+	if strings.Count(b.String(), words) != 1 {
+		return errors.New("fish's script is another than is known")
+	}
+	_, err := io.WriteString(w, strings.Replace(b.String(), words, escaped, 1))
+	return err
+}
 
 // addCompletion adds the command completion, to be called when root has all
 // the others.
@@ -51,8 +69,8 @@ func completeFiles(root *cobra.Command) {
 	}
 }
 
-// finishCompletion makes `completion tcsh` an error, and has bash's script
-// written by genBash.
+// finishCompletion makes `completion tcsh` an error, and has the scripts of bash
+// and fish written by genBash and genFish.
 func finishCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {
@@ -62,14 +80,18 @@ func finishCompletion(root *cobra.Command) {
 		for _, sub := range cmd.Commands() {
 			shells = append(shells, sub.Name())
 			sub.Example = "  emqctl completion " + sub.Name()
-			if sub.Name() == "bash" {
+			if generate, ok := map[string]func(*cobra.Command, io.Writer, bool) error{"bash": genBash, "fish": genFish}[sub.Name()]; ok {
 				sub.RunE = func(cmd *cobra.Command, _ []string) error {
 					bare, err := cmd.Flags().GetBool("no-descriptions")
 					if err != nil {
 						return err
 					}
-					return genBash(root, root.OutOrStdout(), !bare)
+					return generate(root, root.OutOrStdout(), !bare)
 				}
+			}
+			if sub.Name() == "bash" {
+				// Cobra's text wants the package bash-completion.
+				sub.Long = strings.NewReplacer("\nThis script depends on the 'bash-completion' package.\nIf it is not installed already, you can install it via your OS's package manager.\n", "").Replace(sub.Long)
 			}
 		}
 		cmd.Use = "completion SHELL"

@@ -20,7 +20,7 @@ func TestGenerated(t *testing.T) {
 	for name, make := range map[string]func(*cobra.Command, *bytes.Buffer) error{
 		"emqctl.bash": func(c *cobra.Command, b *bytes.Buffer) error { return genBash(c, b, true) },
 		"_emqctl":     func(c *cobra.Command, b *bytes.Buffer) error { return c.GenZshCompletion(b) },
-		"emqctl.fish": func(c *cobra.Command, b *bytes.Buffer) error { return c.GenFishCompletion(b, true) },
+		"emqctl.fish": func(c *cobra.Command, b *bytes.Buffer) error { return genFish(c, b, true) },
 		"emqctl.ps1":  func(c *cobra.Command, b *bytes.Buffer) error { return c.GenPowerShellCompletionWithDesc(b) },
 	} {
 		var b bytes.Buffer
