@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ func (e *env) complain(cmd *cobra.Command, err error, args []string) {
 	case *valkey.Error:
 		kind, hint = string(err.Kind), err.Hint
 	}
-	if err == errInterrupted {
+	if errors.Is(err, errInterrupted) {
 		kind = "interrupted"
 	}
 	if e.output == outputJSON || !e.began && wantsJSON(args) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"text/template"
 	"time"
@@ -33,8 +34,9 @@ type env struct {
 
 	grace time.Duration // how long a command may take to end after a signal
 
-	began  bool  // a command's own code has been reached
-	outErr error // the first failed write to Out, but for a closed pipe
+	began   bool        // a command's own code has been reached
+	settled atomic.Bool // how answers and errors are shown
+	outErr  error       // the first failed write to Out, but for a closed pipe
 }
 
 func newEnv(in io.Reader, out, errw io.Writer, environ []string) *env {
@@ -64,6 +66,7 @@ func (e *env) begin() {
 	e.began = true
 	e.paint = newPalette(e.color.on(e.Out.(*answerWriter).w, e.getenv))
 	e.paintErr = newPalette(e.color.on(e.Err, e.getenv))
+	e.settled.Store(true)
 }
 
 // isTerminal reports whether a stream is one.
@@ -80,12 +83,15 @@ var errClosed = errors.New("standard output is closed")
 // keeps any other failure for the exit code: an answer that was not written
 // was not given.
 type answerWriter struct {
-	w   io.Writer
-	env *env
+	w       io.Writer
+	env     *env
+	writing atomic.Bool
 }
 
 func (a *answerWriter) Write(p []byte) (int, error) {
+	a.writing.Store(true)
 	n, err := a.w.Write(p)
+	a.writing.Store(false)
 	if err == nil {
 		return n, nil
 	}

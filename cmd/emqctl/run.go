@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -20,7 +21,11 @@ func (e *env) run(args []string) int {
 	// Without this a write to a closed pipe kills the process before the
 	// answer so far can decide the code.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as below nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	done := make(chan struct{})
 	defer close(done)
@@ -33,6 +38,9 @@ func (e *env) run(args []string) int {
 	root := newRootCmd(e, name)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if errors.Is(err, errClosed) {
+		return codeOK // nobody wanted the rest
+	}
 	if e.outErr != nil {
 		e.began, err = true, e.outErr
 	}
@@ -63,6 +71,21 @@ func (e *env) endOnSignal(ctx context.Context, stop func(), done chan struct{}) 
 	select {
 	case <-done:
 	case <-time.After(e.grace):
+		err := errInterrupted
+		if e.Out.(*answerWriter).writing.Load() {
+			err = fmt.Errorf("%w while nobody read standard output: the last record may be cut, and others missing", errInterrupted)
+		}
+		if e.settled.Load() {
+			told := make(chan struct{})
+			go func() {
+				defer close(told)
+				e.complain(nil, err, nil)
+			}()
+			select {
+			case <-told:
+			case <-time.After(e.grace / 4): // nor does anybody read standard error
+			}
+		}
 		os.Exit(codeInterrupted)
 	}
 }
