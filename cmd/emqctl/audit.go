@@ -98,6 +98,7 @@ func runAudit(ctx context.Context, e *env, opts auditOptions) error {
 	}
 	err = audit.Run(ctx, store, o)
 	p.clear()
+	p.tell()
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
@@ -143,6 +144,7 @@ type auditPrinter struct {
 	said     bool // something is wrong
 	wrote    bool
 	queues   []*auditRecord
+	empty    []string // queues without a key
 	progress bool
 	last     time.Time
 }
@@ -166,8 +168,18 @@ func (p *auditPrinter) finding(f audit.Finding) error {
 }
 
 func (p *auditPrinter) queue(q audit.Queue) error {
+	if q.Keys == 0 && q.Err == nil {
+		p.empty = append(p.empty, q.Name)
+	}
 	p.queues = append(p.queues, newAuditQueue(q))
 	return nil
+}
+
+// tell says on standard error which queues have no keys: a name may be misspelt.
+func (p *auditPrinter) tell() {
+	for _, q := range p.empty {
+		p.e.talk("no key of the queue " + quote(q) + " was found")
+	}
 }
 
 func (p *auditPrinter) server(s audit.Server, c client) error {

@@ -276,7 +276,11 @@ func newAuditServer(s audit.Server, c client) *auditRecord {
 		DB: c.DB(), Address: c.Addr(), Server: c.Server(), Cluster: c.Cluster(),
 		Covered: auditCovered{Complete: s.Err == nil, Queues: s.Queues - s.Partial, Keys: s.Keys, Error: problemOf(s.Err)},
 	}}
+	var others []string // databases with keys that were not looked at
 	for _, f := range s.Fences {
+		if f.DB != out.DB {
+			others = append(others, strconv.Itoa(f.DB))
+		}
 		r := auditFenceRecord{DB: f.DB, Fence: string(valkey.FenceAbsent), Error: problemOf(f.Err)}
 		switch {
 		case f.Err != nil:
@@ -333,7 +337,11 @@ func newAuditServer(s audit.Server, c client) *auditRecord {
 		if s.Err != nil {
 			p.ink(p.paint.bad, "not everything").str(": ")
 		}
-		p.str(strings.Join([]string{plural(int(s.Keys), "key"), ofAll(s.Queues-s.Partial, s.Queues, "queue"), ofAll(int64(out.Covered.Nodes), int64(len(s.Nodes)), "node")}, ", ")).end()
+		p.str(strings.Join([]string{plural(int(s.Keys), "key"), ofAll(s.Queues-s.Partial, s.Queues, "queue"), ofAll(int64(out.Covered.Nodes), int64(len(s.Nodes)), "node")}, ", "))
+		if len(others) > 0 {
+			p.about("of database %d; there are keys in %s too", out.DB, strings.Join(others, ", "))
+		}
+		p.end()
 		p.label("findings")
 		if s.Findings > 0 {
 			p.ink(p.paint.bad, strconv.FormatInt(s.Findings, 10)).end()

@@ -18,6 +18,7 @@ type browseOptions struct {
 	Queue    string
 	Set      string
 	Group    string
+	Counted  bool // Count was given
 	Grouped  bool // --group was given
 	From, To string
 	Count    int
@@ -56,7 +57,7 @@ Columns of -o tsv: ` + browseColumns,
 		Example: "  emqctl browse quotes --url localhost:6379",
 		Args:    operands(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.Queue, opts.Grouped = args[0], cmd.Flags().Changed("group")
+			opts.Queue, opts.Grouped, opts.Counted = args[0], cmd.Flags().Changed("group"), cmd.Flags().Changed("count")
 			if opts.Grouped && cmd.Flags().Changed("set") {
 				return &usageError{msg: "--group and --set cannot both be had", hint: "--group lists a lane: the pending jobs of one group"}
 			}
@@ -179,6 +180,8 @@ func runBrowse(ctx context.Context, e *env, opts browseOptions) error {
 		return err
 	case listed == 0:
 		e.talk("no job there: " + quote(w.Key))
+	case listed == opts.Count && !opts.Counted:
+		e.talk(fmt.Sprintf("%d are listed, and there may be more: -n lists so many, -n 0 all", listed))
 	}
 	return said.err(false)
 }

@@ -79,6 +79,7 @@ func TestExamples(t *testing.T) {
 		c := s.Client() // with a job, for the examples that show some
 		valkeytest.Do(c, "HSET", "emq:{quotes}:job:JOB0KHTOWnGLuC", "state", "pending", "attempts", "0", "payload", "x")
 		valkeytest.Do(c, "ZADD", "emq:{quotes}:pending", "0", "JOB0KHTOWnGLuC")
+		valkeytest.Do(c, "HSET", "emq:{orders}:meta", "paused", "0")
 		return s.Addr
 	})
 	var walk func(cmd *cobra.Command)

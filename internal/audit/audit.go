@@ -129,9 +129,13 @@ func (q *queue) lane(group string) *lane {
 	return l
 }
 
-// sorted returns the queues by name.
+// sorted returns the queues as they were asked for, or by name.
 func (a *auditor) sorted() []*queue {
-	return slices.SortedFunc(maps.Values(a.queues), func(x, y *queue) int { return strings.Compare(x.Name, y.Name) })
+	return slices.SortedFunc(maps.Values(a.queues), func(x, y *queue) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(a.o.Queues, x.Name), slices.Index(a.o.Queues, y.Name)),
+			strings.Compare(x.Name, y.Name))
+	})
 }
 
 func (a *auditor) add(s *sum, id string) {
