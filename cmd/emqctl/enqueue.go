@@ -163,6 +163,7 @@ Columns of -o tsv: ` + enqueueColumns,
 	opts.connectionOptions.flags(cmd)
 	for name, want := range map[string]string{
 		"in": "a duration such as 90s", "at": "a time", "fence": "a version", "payload-file": "the name of a file",
+		"id": "a branded id", "group": "a branded id",
 	} {
 		wantValue(cmd, name, want)
 	}

@@ -82,9 +82,6 @@ func (o *payloadOptions) read(e *env, opts enqueueOptions, send func([]job) bool
 	one := func(payload string) {
 		send([]job{{queue: opts.Queue, id: opts.ID, given: opts.HasID, payload: payload}})
 	}
-	if o.stdin() && isTerminal(e.In) {
-		return &usageError{msg: "nothing to read: standard input is a terminal", hint: "pipe payloads, or give them as operands", help: true}
-	}
 	switch {
 	case o.HasFile:
 		f, err := os.Open(o.File)

@@ -108,8 +108,8 @@ func (e *env) answerInput(ctx context.Context, o inputOptions, operands []string
 	if len(operands) > 0 && !(len(operands) == 1 && operands[0] == "-") {
 		err = a.operands(operands)
 	} else {
-		if isTerminal(e.In) {
-			return &usageError{msg: "nothing to read: standard input is a terminal", hint: "give operands, or pipe one item a line", help: true}
+		if len(operands) == 0 && isTerminal(e.In) {
+			return &usageError{msg: "nothing to read: standard input is a terminal", hint: "give operands, pipe one item a line, or type them after -", help: true}
 		}
 		err = a.stream(ctx, e.In)
 	}

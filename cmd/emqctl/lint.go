@@ -58,6 +58,9 @@ Columns of -o tsv: ` + lintColumns,
   emqctl lint --engine dragonfly --allow derived-key scripts/promote.lua`,
 		Args: operands(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := emptyList(cmd, "engine", "allow"); err != nil {
+				return err
+			}
 			opts.Paths = args
 			return runLint(cmd.Context(), e, opts)
 		},
@@ -90,6 +93,9 @@ func runLint(ctx context.Context, e *env, opts lintOptions) error {
 		return err
 	}
 	files, failed := lintFiles(opts.Paths)
+	if len(files) == 0 && len(failed) == 0 {
+		return &usageError{msg: "found no .lua file in " + quote(strings.Join(opts.Paths, " ")) + ": nothing to read"}
+	}
 	findings, moreFailed := e.lintAll(ctx, files, law)
 	if ctx.Err() != nil {
 		return errInterrupted

@@ -230,12 +230,13 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		f := missing.GetFlag()
 		u.msg = fmt.Sprintf("--%s takes %s, found nothing after it", f.Name, f.Value.Type())
-	case errors.As(err, &unknown) && unknown.GetSpecifiedName() == "version":
+	case errors.As(err, &unknown) && slices.Contains([]string{"version", "v", "V"}, unknown.GetSpecifiedName()):
 		u.hint = "it is a command: emqctl version"
 	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
-		near := ""
+		near, name := "", unknown.GetSpecifiedName()
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if levenshtein.ComputeDistance(f.Name, unknown.GetSpecifiedName()) <= 2 {
+			begins := strings.HasPrefix(f.Name, name)
+			if begins || !strings.HasPrefix(near, name) && levenshtein.ComputeDistance(f.Name, name) <= 2 {
 				near = f.Name
 			}
 		})
@@ -251,7 +252,10 @@ func flagError(cmd *cobra.Command, err error) error {
 // unknownCommand is cobra's own complaint with its suggestions.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	err := &usageError{msg: "unknown command " + quote(name), hint: "see emqctl --help"}
-	near := cmd.SuggestionsFor(name)
+	var near []string
+	if name != "" {
+		near = cmd.SuggestionsFor(name)
+	}
 	for _, sub := range cmd.Commands() {
 		if sub.IsAdditionalHelpTopicCommand() && levenshtein.ComputeDistance(sub.Name(), name) <= cmd.SuggestionsMinimumDistance {
 			near = append(near, "help "+sub.Name())

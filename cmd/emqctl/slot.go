@@ -64,6 +64,7 @@ Columns of -o tsv: %s; with --find: slot queue`, slot.Count, slotColumns),
 	f.BoolVar(&opts.Together, "together", false, "tell whether all keys share a slot")
 	f.BoolVar(&opts.Find, "find", false, "the operands are slots: find names that land on them")
 	f.StringVar(&opts.Prefix, "prefix", "q", "how the names of --find begin")
+	wantValue(cmd, "prefix", "the beginning of a name")
 	f.IntVarP(&opts.N, "count", "n", 1, "how many names --find gives for each slot")
 	return cmd
 }
