@@ -63,7 +63,18 @@ Columns of -o tsv: ` + doctorColumns,
 	f.StringVar(&opts.Queue, "queue", "", "ask rights for the keys of this queue")
 	wantValue(cmd, "queue", "a queue")
 	wantValue(cmd, "require", "fence=VERSION, module or script=VERB")
-	cmd.RegisterFlagCompletionFunc("require", cobra.FixedCompletions([]string{"fence=", "module", "script="}, cobra.ShellCompDirectiveNoSpace))
+	cmd.RegisterFlagCompletionFunc("require", func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if !strings.HasPrefix(begun, "script=") {
+			return []string{"fence=", "module", "script="}, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		}
+		var words []string
+		if reg, err := loadScripts(""); err == nil {
+			for _, v := range reg.Verbs() {
+				words = append(words, "script="+v.Name)
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	})
 	opts.flags(cmd)
 	return cmd
 }

@@ -92,7 +92,13 @@ func newRootCmd(e *env, name string) *cobra.Command {
 	f.StringVar(&e.format, "format", "", "show answers by a Go text/template over the JSON record")
 	f.Var(&e.color, "color", "whether text is coloured")
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json", "tsv"}, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("output", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		outputs := []string{"text", "json", "tsv"}
+		if cmd.Name() == "lint" {
+			outputs = append(outputs, "sarif")
+		}
+		return outputs, cobra.ShellCompDirectiveNoFileComp
+	})
 	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 
 	if c := commandNamed(name); c != nil {
