@@ -122,7 +122,8 @@ func (r *encodedIDRecord) verdict() verdict {
 
 type encodedIDContract struct {
 	idContract
-	Error *problem `json:"error"`
+	SnowflakeBase64 *string  `json:"snowflake_base64,omitempty"` // of one that is refused
+	Error           *problem `json:"error"`
 }
 
 func (r *encodedIDRecord) contract() any { return encodedIDContract{} }

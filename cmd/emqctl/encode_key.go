@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/echomq/emqctl/internal/decode"
+	"github.com/echomq/emqctl/internal/escape"
 )
 
 type encodeKeyOptions struct {
@@ -86,6 +87,7 @@ func runEncodeKey(e *env, opts encodeKeyOptions) error {
 		r.input = input
 		// What was given is shown in its fields.
 		r.key = decode.Key{Space: info.Space, Queue: opts.Queue, Type: info.Type, Name: opts.Name}
+		r.plain = escape.IsPlain(opts.Queue) && escape.IsPlain(opts.Name)
 	}
 	if e.output == outputText && e.format == "" {
 		for _, n := range r.notes {

@@ -33,8 +33,8 @@ type enqueueContract struct {
 	Engine      *string        `json:"engine"`
 	Via         string         `json:"via"`
 	Slot        *uint16        `json:"slot"`
-	Keys        []string       `json:"keys"`
-	KeysBase64  []string       `json:"keys_base64,omitempty"`
+	Keys        []string       `json:"keys" null:"when one is not UTF-8"`
+	KeysBase64  []string       `json:"keys_base64,omitempty"` // then all of them
 	Argv        []textOrBase64 `json:"argv"`
 	SHA1        *string        `json:"sha1"`
 	Fence       *fenceContract `json:"fence"`
@@ -69,7 +69,7 @@ type entryContract struct {
 // ranContract is a command that the store of a rehearsal ran.
 type ranContract struct {
 	Command    string   `json:"command"`
-	Keys       []string `json:"keys"`
+	Keys       []string `json:"keys" null:"when one is not UTF-8"`
 	KeysBase64 []string `json:"keys_base64,omitempty"`
 	Write      bool     `json:"write"`
 	Line       *int     `json:"line"` // of the script, where the trace predicts it

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +74,7 @@ type fenceRecord struct {
 	Value       *string  `json:"value"`
 	ValueBase64 *string  `json:"value_base64,omitempty"`
 	Expected    *string  `json:"expected"`
+	ExpectedB64 *string  `json:"expected_base64,omitempty"`
 	Key         string   `json:"key"`
 	DB          int      `json:"db"`
 	Address     string   `json:"address"`
@@ -83,23 +82,18 @@ type fenceRecord struct {
 	Cluster     bool     `json:"cluster"`
 	Error       *problem `json:"error"`
 
-	value string
+	value, expected string
 }
 
 // newFenceRecord compares a fence with what is expected, "" for nothing.
 func newFenceRecord(f valkey.Fence, expected string) fenceRecord {
-	r := fenceRecord{Fence: newFenceState(f, expected).status, Key: valkey.FenceKey, value: f.Value}
+	r := fenceRecord{Fence: newFenceState(f, expected).status, Key: valkey.FenceKey, value: f.Value, expected: expected}
 	if expected != "" {
-		r.Expected = &expected
+		r.Expected, r.ExpectedB64 = bytesFields(expected)
 	}
 	switch f.State {
 	case valkey.FencePresent:
-		if utf8.ValidString(f.Value) {
-			r.Value = &f.Value
-		} else {
-			b := base64.StdEncoding.EncodeToString([]byte(f.Value))
-			r.ValueBase64 = &b
-		}
+		r.Value, r.ValueBase64 = bytesFields(f.Value)
 	case valkey.FenceUnreadable:
 		r.Error = newProblem(string(f.Reason.Kind), 0, f.Reason.Error(), f.Reason.Hint)
 	}
@@ -110,7 +104,7 @@ func (r *fenceRecord) verdict() verdict {
 	switch {
 	case r.Fence == string(valkey.FenceUnreadable):
 		return verdictUndone
-	case r.Expected != nil && r.Fence != fenceMatch:
+	case r.expected != "" && r.Fence != fenceMatch:
 		return verdictNo
 	}
 	return 0
@@ -137,8 +131,8 @@ func (r *fenceRecord) appendText(p *page) {
 		}
 		p.end()
 	}
-	if r.Expected != nil {
-		p.label("expected").bytes(ink{}, *r.Expected).end()
+	if r.expected != "" {
+		p.label("expected").bytes(ink{}, r.expected).end()
 	}
 	p.label("key").str(r.Key).about("in database %d", r.DB).end()
 	p.label("server").str(r.Address)
@@ -157,11 +151,7 @@ func (r *fenceRecord) appendText(p *page) {
 func (r *fenceRecord) appendTSV(dst []byte) []byte {
 	dst = append(appendCell(dst, r.Fence, true), '\t')
 	dst = append(appendOptional(dst, r.value, r.Value != nil || r.ValueBase64 != nil, false), '\t')
-	expected := ""
-	if r.Expected != nil {
-		expected = *r.Expected
-	}
-	dst = append(appendOptional(dst, expected, r.Expected != nil, false), '\t')
+	dst = append(appendOptional(dst, r.expected, r.expected != "", false), '\t')
 	dst = append(strconv.AppendInt(dst, int64(r.DB), 10), '\t')
 	return appendCell(dst, r.Address, false)
 }

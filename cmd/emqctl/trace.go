@@ -208,7 +208,7 @@ func runTraceFile(e *env, opts traceOptions, b *binding) error {
 	} else if err != nil {
 		return err
 	}
-	r.Findings = append(s.headerFindings(nil), r.Findings...)
+	r.Findings = slices.Insert(r.Findings, 0, s.headerFindings(nil)...)
 	return e.emit(r, false)
 }
 
