@@ -203,7 +203,7 @@ func hostileRuns(s string) [][]string {
 		{"slot", "-0"}, {"slot", "-0", "--together"}, {"gate", "-0"}, {"encode-id", "JOB", "-0"}, {"encode-id", s, "1"},
 		{"mint-id", s}, {"id-range", s, "--from", "1h"}, {"encode-key", s, "pending"}, {"encode-key", "q", "job", s},
 		{"encode-key", "q", "lane", s}, {"encode-key", "q", "stream", s}, {"encode-key", "emq", "migration", s}, {"decode-id", "--namespace", s, "JOB0KHTOWnGLuC"},
-		{"trace", "--file", "-"}, {"trace", "enqueue", "--bind", "q=" + s}, {"trace", "enqueue", "--bind", "id=" + s}, {"trace", "enqueue", "--bind", "payload=" + s},
+		{"trace", "--file", "-"}, {"trace", "enqueue", "--queue", s}, {"trace", "enqueue", "--id", s}, {"trace", "enqueue", "--arg", "payload=" + s},
 		{"trace", s}, {"lint", "-"}, {"lint", s}, {"slot", "--find", "1", "--prefix", s},
 	}
 	for _, more := range [][]string{{}, {"--via", "native"}, {"--in", "1s"}, {"--group", s}, {"--group", "PRT0KHTOWnGLuC"}, {"--id", s}, {"--id", "JOB\xff", "--no-host-gate"}, {"--id", s, "--no-host-gate", "--via", "native"}, {"--fence", s}} {
@@ -253,6 +253,9 @@ func TestHostileRecords(t *testing.T) {
 		out, errw, code := runAt(testClock, append(args, "-o", "json"), strings.NewReader(in), nil)
 		if code == codeFailed && out == "" && errw == "" {
 			t.Errorf("%q: neither a record nor a word", args)
+		}
+		if strings.Contains(errw, "unknown flag") {
+			t.Errorf("%q: %s", args, errw)
 		}
 		records[args[0]] += validateRecords(t, compiled[args[0]], args, out)
 	}
