@@ -524,7 +524,7 @@ func TestDoctor(t *testing.T) {
 	all = checks(0, require...)
 	expect(all, "fence", `ok "echomq:3.0.0"`)
 	expect(all, "script", "ok enqueue is required, and is cached")
-	expect(all, "scripts", "ok 1 of our 45 scripts are cached: enqueue")
+	expect(all, "scripts", "ok 1 of our 45 scripts is cached: enqueue")
 	expect(checks(1, "--require", "fence=echomq:3.0"), "fence", "failure ")
 	expect(checks(1, "--require", "module"), "module", "failure no EMQ.ENQUEUE")
 

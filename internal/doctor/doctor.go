@@ -193,11 +193,11 @@ func (x *exam) nodes() []string {
 		switch {
 		case len(failed) > 0:
 			failed = slices.Compact(failed)
-			x.say("cluster", "", Failure, "bring it back, or promote a replica of it: valkey-cli CLUSTER FAILOVER TAKEOVER", "%d of %d primaries failed, and %d slots are not served: %s", len(failed), len(nodes), lost, strings.Join(failed, ", "))
+			x.say("cluster", "", Failure, "bring it back, or promote a replica of it: valkey-cli CLUSTER FAILOVER TAKEOVER", "%d of %s failed, and %s not served: %s", len(failed), count(len(nodes), "primary", "primaries"), count(lost, "slot is", "slots are"), strings.Join(failed, ", "))
 		case owned < slots:
-			x.say("cluster", "", Failure, "see valkey-cli --cluster check", "%d primaries, and %d slots that none of them owns", len(nodes), slots-owned)
+			x.say("cluster", "", Failure, "see valkey-cli --cluster check", "%s, and %s that none of them owns", count(len(nodes), "primary", "primaries"), count(slots-owned, "slot", "slots"))
 		default:
-			x.say("cluster", "", OK, "", "%d primaries own all slots", len(nodes))
+			x.say("cluster", "", OK, "", "%s all slots", count(len(nodes), "primary owns", "primaries own"))
 		}
 	}
 	return nodes
@@ -301,7 +301,7 @@ func (x *exam) scripts(addr string) {
 			cached = append(cached, v.Name)
 		}
 	}
-	c.Detail = fmt.Sprintf("%d of our %d scripts are cached", len(cached), len(x.Verbs))
+	c.Detail = cachedDetail(len(cached), len(x.Verbs))
 	if len(cached) > 0 && len(cached) <= 8 {
 		c.Detail += ": " + strings.Join(cached, ", ")
 	}

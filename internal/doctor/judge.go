@@ -63,6 +63,23 @@ func serverTime(reply any) (time.Time, bool) {
 	return time.UnixMicro(seconds*1e6 + micros), err == nil && err2 == nil
 }
 
+// count is a number with the word for one or the word for more.
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// cachedDetail says how many scripts are cached.
+func cachedDetail(cached, all int) string {
+	are := "are"
+	if cached == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("%d of our %s %s cached", cached, count(all, "script", "scripts"), are)
+}
+
 // clock judges how far the server is ahead, as of the middle of a round trip.
 func clock(node string, ahead, trip time.Duration) Check {
 	c := Check{Name: "clock", Status: OK, Node: node}
@@ -70,7 +87,17 @@ func clock(node string, ahead, trip time.Duration) Check {
 	if ahead < 0 {
 		ahead, way = -ahead, "behind"
 	}
-	c.Detail = fmt.Sprintf("%s %s this machine, give or take %s", ahead.Round(time.Millisecond), way, (trip / 2).Round(time.Millisecond))
+	doubt := (trip / 2).Round(time.Millisecond)
+	switch off := ahead.Round(time.Millisecond); {
+	case off > 0 && off > doubt && doubt > 0:
+		c.Detail = fmt.Sprintf("%s %s this machine, give or take %s", off, way, doubt)
+	case off > 0 && off > doubt:
+		c.Detail = fmt.Sprintf("%s %s this machine", off, way)
+	case doubt > 0:
+		c.Detail = fmt.Sprintf("agrees with this machine, give or take %s", doubt)
+	default:
+		c.Detail = "agrees with this machine, to the millisecond"
+	}
 	if ahead-trip/2 > clockSlack {
 		c.Status = Warning
 		c.Advice = "leases and delays go by the server's clock, ids, repeats and absolute times by the host's: have both follow one source"

@@ -39,8 +39,11 @@ func TestJudge(t *testing.T) {
 		"role-not-told":         {replication("", in("")), Unknown, "role"},
 		"clock-ahead":           {clock("", 1500*ms, 2*ms), Warning, "1.5s ahead of"},
 		"clock-behind":          {clock("", -3*time.Second, 2*ms), Warning, "3s behind"},
-		"clock-in-doubt":        {clock("", 1500*ms, 2*time.Second), OK, "give or take 1s"},
+		"clock-in-doubt":        {clock("", 1500*ms, 2*time.Second), OK, "1.5s ahead of this machine, give or take 1s"},
 		"clock":                 {clock("", -5*ms, 2*ms), OK, "5ms behind"},
+		"clock-agrees":          {clock("", 0, 100*time.Microsecond), OK, "agrees with this machine, to the millisecond"},
+		"clock-agrees-about":    {clock("", -ms, 20*ms), OK, "agrees with this machine, give or take 10ms"},
+		"clock-exact":           {clock("", -5*ms, 10*time.Microsecond), OK, "5ms behind this machine"},
 		"latency":               {latency("", 2*ms), OK, "2ms"},
 		"latency-slow":          {latency("", 200*ms), Warning, "200ms"},
 		"fence":                 {fence(valkey.Fence{State: valkey.FencePresent, Value: "echomq:3.0.0"}, 2, ""), OK, `"echomq:3.0.0" in database 2`},
@@ -79,6 +82,20 @@ func TestBind(t *testing.T) {
 	} {
 		if got := bind(pattern, "x"); got != want {
 			t.Errorf("bind(%q) = %q, want %q", pattern, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for got, want := range map[string]string{
+		count(1, "primary owns", "primaries own"): "1 primary owns",
+		count(3, "primary owns", "primaries own"): "3 primaries own",
+		cachedDetail(0, 45):                       "0 of our 45 scripts are cached",
+		cachedDetail(1, 45):                       "1 of our 45 scripts is cached",
+		cachedDetail(45, 45):                      "45 of our 45 scripts are cached",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

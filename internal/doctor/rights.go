@@ -212,7 +212,7 @@ func (x *exam) verbRights(addr, user, queue string) Check {
 	}
 	answers := x.c.DoAll(x.ctx, reads)
 	c := Check{Name: "rights", Node: addr, Status: OK}
-	count := map[May]int{}
+	verdicts := map[May]int{}
 	byKey, byCommand := false, false
 	for v, t := range verbs {
 		r := Right{Verb: t.Verb.Name, May: MayAll, Missing: []string{}}
@@ -243,28 +243,28 @@ func (x *exam) verbRights(addr, user, queue string) Check {
 		if r.May == MayPart && !writes {
 			r.May = MayNot
 		}
-		count[r.May]++
+		verdicts[r.May]++
 		c.Verbs = append(c.Verbs, r)
 	}
-	c.Detail = fmt.Sprintf("the user %q may run %d of %d verbs on the queue %q", user, count[MayAll], len(verbs), queue)
+	c.Detail = fmt.Sprintf("the user %q may run %d of %d verbs on the queue %q", user, verdicts[MayAll], len(verbs), queue)
 	if x.Queue == "" && byKey && !byCommand {
 		c.Status = Unknown
 		c.Detail += ", which is an example: its keys are limited"
 		c.Advice = "give the queue by --queue"
 		return c
 	}
-	if count[MayPart] > 0 {
+	if verdicts[MayPart] > 0 {
 		c.Status = Warning
-		c.Detail += fmt.Sprintf("; %d can stop half-way, and what they wrote stays", count[MayPart])
+		c.Detail += fmt.Sprintf("; %d can stop half-way, and what was written stays", verdicts[MayPart])
 		c.Advice = "emqctl trace VERB lists the rights that a verb wants"
 	}
-	if count[MayAll] == 0 && count[MayUnsure] == 0 {
+	if verdicts[MayAll] == 0 && verdicts[MayUnsure] == 0 {
 		c.Status = Warning
 		c.Advice = "emqctl trace VERB lists the rights that a verb wants"
 	}
-	if count[MayUnsure] > 0 {
+	if verdicts[MayUnsure] > 0 {
 		c.Status = Unknown
-		c.Detail += fmt.Sprintf("; of %d it could not be asked", count[MayUnsure])
+		c.Detail += fmt.Sprintf("; of %d it could not be asked", verdicts[MayUnsure])
 	}
 	return c
 }
