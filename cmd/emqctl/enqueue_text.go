@@ -80,7 +80,7 @@ func (r *enqueueRecord) textHandle(p *page) {
 	}
 	p.label("slot").str(strconv.Itoa(int(slot.Of(r.keys[0])))).about("of all keys: they share the tag {%s}", textBytes(r.queue)).end()
 	for i, arg := range r.args {
-		p.label("ARGV["+strconv.Itoa(i+1)+"]").bytes(ink{}, arg).about("%s", r.script.Args[i].Name).end()
+		p.label("ARGV["+strconv.Itoa(i+1)+"]").value(ink{}, arg).about("%s", r.script.Args[i].Name).end()
 	}
 }
 
@@ -187,7 +187,7 @@ func (r *enqueueRecord) textRehearsal(p *page) {
 			if entry.Named {
 				p.bytes(ink{}, entry.Name).pad(10 - shownWidth(entry.Name))
 			}
-			p.bytes(ink{}, entry.Value).end()
+			p.value(ink{}, entry.Value).end()
 		}
 		if n := k.Size - len(k.Entries); n > 0 {
 			p.label("").ink(p.paint.dim, fmt.Sprintf("  and %d more", n)).end()

@@ -311,7 +311,7 @@ func (r *gateRecord) appendText(p *page) {
 		p.label("id").ink(p.paint.main, r.item.text).end()
 		p.label("host").ink(p.paint.good, "admitted").about("all 14 bytes are sound").end()
 	}
-	p.label("wire").bytes(p.paint.id, brandedid.WirePrefix(r.item.text))
+	p.label("wire").value(p.paint.id, brandedid.WirePrefix(r.item.text))
 	if len(r.item.text) < brandedid.NamespaceLen {
 		p.about("all that there is of the three bytes that it reads")
 	} else {

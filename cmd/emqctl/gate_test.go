@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +45,21 @@ func TestGateShared(t *testing.T) {
 	}
 	if len(shared.seen) > maxSeen {
 		t.Errorf("%d rehearsals are kept", len(shared.seen))
+	}
+}
+
+// TestEmptyShown: an empty value has two quotes where a word follows it.
+func TestEmptyShown(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"gate", ""}, "wire       \"\"  all that there is"},
+		{[]string{"enqueue", "q", "", "--rehearse"}, "ARGV[2]    \"\"  payload\n"},
+		{[]string{"enqueue", "q", "", "--rehearse"}, "payload   \"\"\n"},
+	} {
+		if out, _, _ := runAt(testClock, test.args, strings.NewReader(""), nil); !strings.Contains(out, test.want) {
+			t.Errorf("%q: %q is not in\n%s", test.args, test.want, out)
+		}
 	}
 }

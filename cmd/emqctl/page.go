@@ -51,6 +51,14 @@ func (p *page) bytes(i ink, s string) *page {
 	return p
 }
 
+// value is bytes, with "" for none, where what follows could be read as them.
+func (p *page) value(i ink, s string) *page {
+	if s == "" {
+		return p.ink(i, `""`)
+	}
+	return p.bytes(i, s)
+}
+
 // str writes text without a style.
 func (p *page) str(s string) *page {
 	p.buf = append(p.buf, clean(s)...)
