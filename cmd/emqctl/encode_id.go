@@ -24,10 +24,10 @@ func newEncodeIDCmd(e *env) *cobra.Command {
 		Use:   "encode-id NAMESPACE SNOWFLAKE...",
 		Short: "Write the branded ids of snowflakes",
 		Long: `Write snowflakes, decimal numbers from 0 to 9223372036854775807, as branded ids
-under a namespace of three letters. Text is the bare ids, one a line; -o json,
--o tsv and --format show what decode-id shows of each, with error for one that
-is refused. Without snowflakes, or with the operand -, they are read from
-standard input.
+under a namespace of three letters. Text is the bare ids, one a line, and for
+one that is refused its error, in lines of its own; -o json, -o tsv and
+--format show what decode-id shows of each, with error for one that is refused.
+Without snowflakes, or with the operand -, they are read from standard input.
 
 Columns of -o tsv: ` + idColumns,
 		Example: `  emqctl encode-id JOB 274557032793636864

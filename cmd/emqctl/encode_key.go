@@ -24,9 +24,10 @@ func newEncodeKeyCmd(e *env) *cobra.Command {
 		Long: `Write a key: the queue's, of a type that help grammar lists, with the id or the
 name that the type's pattern asks for. For a type of the reserve QUEUE is emq.
 
-Text is the bare key; -o json, -o tsv and --format show what decode-key shows
-of it. A queue name with a brace or a NUL, and an id that is not a branded id,
-are refused as the host refuses them: code 1.
+Text is the bare key, or the error of an operand that is refused; -o json,
+-o tsv and --format show what decode-key shows of it. A queue name with a brace
+or a NUL, and an id that is not a branded id, are refused as the host refuses
+them: code 1.
 
 Columns of -o tsv: ` + keyColumns,
 		Example: `  emqctl encode-key quotes job JOB0KHTOWnGLuC

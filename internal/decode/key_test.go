@@ -144,7 +144,7 @@ func TestNotes(t *testing.T) {
 		{"emq:{q}:zzzzzzzzzz", []Note{{NoteUnregistered, 8, "zzzzzzzzzz is no registered type"}}},
 		{"emq:{q}:wait", []Note{{NoteUnregistered, 8, "wait is of the protocol's first version: waiting jobs stand in pending"}}},
 		{"{emq}:versio", []Note{{NoteUnregistered, 6, "versio is no registered type; the nearest is version"}}},
-		{"emq:{q}:de:", []Note{{NoteEmptyName, 11, "nothing stands where a dedup id is named"}}},
+		{"emq:{q}:de:", []Note{{NoteEmptyName, 11, "the dedup id is empty"}}},
 		{"emq:{emq}:pending", []Note{{NoteReservedQueue, 5, "the queue emq shares slot and tag with the reserve, {emq}:"}}},
 		{"emq:{a{b}:pending", []Note{{NoteQueueName, 6, "the host's valid_queue refuses a queue name with a brace or NUL"}}},
 		{"emq:{a b}:pending", []Note{{NoteQueueName, 6, "the design rule wants 1 to 128 of A-Z a-z 0-9 . _ -"}}},

@@ -41,7 +41,7 @@ func NoteKinds() []KindInfo {
 		{string(NoteReservedQueue), "the queue emq, on the slot of the reserve"},
 		{string(NoteWireRefused), "a job's id that the wire does not admit"},
 		{string(NoteFuture), "an id minted after now"},
-		{string(NoteEmptyName), "nothing where a name stands"},
+		{string(NoteEmptyName), "a name that is empty"},
 		{string(NoteAmbiguous), "two readings that only the store's TYPE tells apart"},
 	}
 }
@@ -84,7 +84,7 @@ func (k *Key) Notes(now time.Time) []Note {
 		}
 		add(NoteUnregistered, min(off, start+len(k.Suffix)), "%s", unregisteredMsg(k))
 	case k.HasName() && k.Name == "":
-		add(NoteEmptyName, start+len(forms.of[k.Type].before), "nothing stands where a %s is named", forms.of[k.Type].placeholder)
+		add(NoteEmptyName, start+len(forms.of[k.Type].before), "the %s is empty", forms.of[k.Type].placeholder)
 	}
 	if k.Type == StreamArchived {
 		add(NoteAmbiguous, start+len(k.Suffix)-len(forms.of[k.Type].after),
