@@ -500,7 +500,7 @@ func (s *source) nesting() *Error {
 			if s.balance == nil {
 				if n := len(s.open); n > 0 {
 					o := s.open[n-1]
-					s.balance = s.errTok(KindSyntax, t, "found %q, want %q to close %q of line %d", w, o.want, o.word, s.tokens[o.tok].line)
+					s.balance = s.errTok(KindSyntax, t, "found %q, want %s", w, s.toClose(o))
 				} else {
 					s.balance = s.errTok(KindSyntax, t, "found %q, which closes nothing", w)
 				}
@@ -694,13 +694,53 @@ func (s *source) syntaxError(err error) *Error {
 		what = ", want a name or an index before an assignment"
 	case t.kind == tkKeyword && (w == "end" || w == "until" || w == "else" || w == "elseif") && i > 0 && !s.endsOperand(i-1) && s.tokens[i-1].kind == tkOp:
 		what = ", want a value"
-	case t.kind == tkName && i > 0 && s.tokens[i-1].kind == tkName:
+	case t.kind == tkOp && (w == ")" || w == "]" || w == "}") && i > 0 && s.tokens[i-1].kind == tkOp && !s.endsOperand(i-1):
+		what = ", want a value"
+	case t.kind == tkName && i > 0 && s.tokens[i-1].kind == tkName && s.unclosed(i) == "":
 		what = `, want "=", a call or an operator`
+	}
+	if what == "" && i > 0 && s.endsOperand(i-1) {
+		what = s.unclosed(i)
 	}
 	if len(s.open) > 0 && what == "" && i == len(s.tokens)-1 {
 		return s.errEOF()
 	}
 	return s.errTok(KindSyntax, t, "found %q%s%s", w, prev, what)
+}
+
+// toClose says what closes what is open, and where that was opened.
+func (s *source) toClose(o opener) string {
+	t := s.tokens[o.tok]
+	return fmt.Sprintf("%q to close %q of %d:%d", o.want, o.word, t.line, t.col)
+}
+
+// unclosed says how a bracket is closed that is the innermost thing open at a
+// token which no expression goes on with.
+func (s *source) unclosed(i int) string {
+	before := source{text: s.text, tokens: s.tokens[:i]}
+	before.nesting()
+	n := len(before.open)
+	if n == 0 {
+		return ""
+	}
+	o := before.open[n-1]
+	want := s.toClose(o)
+	switch {
+	case o.word != "(" && o.word != "[" && o.word != "{":
+		return ""
+	case s.tokens[i].kind == tkKeyword && !s.beginsValue(i), o.word == "[", o.word == "(" && !o.pre:
+		return ", want " + want
+	}
+	return `, want "," or ` + want
+}
+
+// beginsValue reports whether a keyword can begin a value.
+func (s *source) beginsValue(i int) bool {
+	switch s.str(i) {
+	case "function", "nil", "true", "false", "not":
+		return true
+	}
+	return false
 }
 
 // wanted says what a statement that was begun wants at a token, as far as its
@@ -776,7 +816,7 @@ func (s *source) errEOF() *Error {
 	}
 	if n := len(s.open); n > 0 {
 		o := s.open[n-1]
-		return s.errAt(KindSyntax, off, line, col, "found the end of the file, want %q to close %q of line %d", o.want, o.word, s.tokens[o.tok].line)
+		return s.errAt(KindSyntax, off, line, col, "found the end of the file, want %s", s.toClose(o))
 	}
 	return s.errAt(KindSyntax, off, line, col, "found the end of the file in the middle of a statement")
 }

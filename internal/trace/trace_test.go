@@ -152,9 +152,18 @@ return 1`})
 // TestErrors holds whole messages.
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"unclosed-if", "if ARGV[1] then\n  return 1\n", `s.lua:2:11: found the end of the file, want "end" to close "if" of line 1`},
-		{"unclosed-call", "redis.call('GET', KEYS[1]", `s.lua:1:26: found the end of the file, want ")" to close "(" of line 1`},
-		{"wrong-bracket", "redis.call('GET', KEYS[1)]", `s.lua:1:25: found ")", want "]" to close "[" of line 1`},
+		{"unclosed-if", "if ARGV[1] then\n  return 1\n", `s.lua:2:11: found the end of the file, want "end" to close "if" of 1:1`},
+		{"unclosed-call", "redis.call('GET', KEYS[1]", `s.lua:1:26: found the end of the file, want ")" to close "(" of 1:11`},
+		{"wrong-bracket", "redis.call('GET', KEYS[1)]", `s.lua:1:25: found ")", want "]" to close "[" of 1:23`},
+		{"no-close-before-statement", "redis.call('GET', KEYS[1]\nreturn 1", `s.lua:2:1: found "return" after "]", want ")" to close "(" of 1:11`},
+		{"no-close-before-local", "local x = (1 + 2\nlocal y", `s.lua:2:1: found "local" after "2", want ")" to close "(" of 1:11`},
+		{"no-close-of-table", "local t = {1, 2\nreturn t", `s.lua:2:1: found "return" after "2", want "}" to close "{" of 1:11`},
+		{"no-close-of-index", "if KEYS[1 == 'x' then return 1 end", `s.lua:1:18: found "then" after "'x'", want "]" to close "[" of 1:8`},
+		{"no-close-before-call", "f(a, b\ng(c)", `s.lua:2:1: found "g" after "b", want "," or ")" to close "(" of 1:2`},
+		{"no-close-in-function", "f(function()\n  g(1\n  return 1\nend)", `s.lua:3:3: found "return" after "1", want ")" to close "(" of 2:4`},
+		{"no-comma", "redis.call('GET' KEYS[1])", `s.lua:1:18: found "KEYS" after "'GET'", want "," or ")" to close "(" of 1:11`},
+		{"no-comma-in-table", "t = {a = 1 b = 2}", `s.lua:1:12: found "b" after "1", want "," or "}" to close "{" of 1:5`},
+		{"no-right-operand", "x = (1 +) 2", `s.lua:1:9: found ")" after "+", want a value`},
 		{"extra-end", "local a = 1\nend", `s.lua:2:1: found "end", which closes nothing`},
 		{"string", "local a = 'x\nlocal b", `s.lua:1:11: found the end of the line in a string, want "'"`},
 		{"long-comment", "--[[ x", `s.lua:1:1: found the end of the file in a comment, want "]]"`},
