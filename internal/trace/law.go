@@ -74,7 +74,7 @@ func Kinds() []KindDoc {
 		{FindNumberFormat, "a number that a server's Lua prints with 14 digits, and so wrongly"},
 		{FindGlobalVariable, "a global variable, which a server refuses"},
 		{FindNotFollowed, "a part of the script that cannot be followed; keys it touches may be missing"},
-		{FindEngine, "an engine that was asked for refuses the script, or lets it depend on the call"},
+		{FindEngine, "an engine that was asked for refuses the script, or lets a line of it depend on the call; that a script with two keys depends on their sharing a slot, as trace says of cluster, is the caller's to heed, and no finding"},
 		{FindShebang, "a first line that a server does not load, or a command that its flags do not allow"},
 		{FindSyntax, "the script is not Lua 5.1"},
 		{FindSize, "the script is larger than is read: it was not looked at"},
