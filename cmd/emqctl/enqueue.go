@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -169,6 +170,7 @@ Columns of -o tsv: ` + enqueueColumns,
 	}
 	cmd.MarkFlagsMutuallyExclusive("in", "at", "group")
 	cmd.MarkFlagsMutuallyExclusive("url", "rehearse")
+	cmd.MarkFlagsMutuallyExclusive("id", "node") // a given id has its node
 	cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{"script", "native", "auto"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("print", cobra.FixedCompletions([]string{"cli", "resp"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -291,11 +293,10 @@ func (e *env) newAdmission(opts enqueueOptions) (*admission, error) {
 		}
 		t, err := parseTime("--at", opts.At, e.now())
 		if err != nil {
-			hint := ""
-			if strings.Trim(opts.At, "0123456789") == "" {
-				hint = "seconds have three digits less"
+			if ms, err := strconv.ParseInt(opts.At, 10, 64); err == nil {
+				return nil, tooEarly("--at", opts.At, ms)
 			}
-			return nil, &usageError{msg: "--at is " + quote(opts.At) + ", want RFC 3339 or Unix milliseconds", hint: hint}
+			return nil, &usageError{msg: "--at is " + quote(opts.At) + ", want RFC 3339 or Unix milliseconds"}
 		}
 		a.verb, a.more = "schedule", []string{"at", fmt.Sprint(t.UnixMilli())}
 	case opts.HasGroup:

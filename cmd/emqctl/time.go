@@ -18,12 +18,13 @@ func parseTime(flag, s string, now time.Time) (time.Time, error) {
 		}
 	}
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
-		const firstPlausible = 100_000_000_000 // fewer digits are seconds, or a mistake
+		const firstPlausible = 100_000_000_000 // less is seconds, or a mistake
 		if ms < firstPlausible {
-			return time.Time{}, &usageError{
-				msg:  fmt.Sprintf("%s is %s, want Unix milliseconds", flag, quote(s)),
-				hint: "seconds have three digits less; an age takes a unit, as " + s + "s",
+			u := tooEarly(flag, s, ms)
+			if u.hint == "" && ms >= 0 {
+				u.hint = "an age takes a unit, as " + s + "s"
 			}
+			return time.Time{}, u
 		}
 		return time.UnixMilli(ms).UTC(), nil
 	}
@@ -31,6 +32,19 @@ func parseTime(flag, s string, now time.Time) (time.Time, error) {
 		return now.Add(-d).UTC(), nil
 	}
 	return time.Time{}, &usageError{msg: fmt.Sprintf("%s is %s, want RFC 3339, Unix milliseconds, or an age such as 15m", flag, quote(s))}
+}
+
+// tooEarly refuses milliseconds that nobody can mean.
+func tooEarly(flag, s string, ms int64) *usageError {
+	when := "before 1970"
+	if ms >= 0 {
+		when = formatTime(time.UnixMilli(ms))
+	}
+	u := &usageError{msg: fmt.Sprintf("%s is %s: as Unix milliseconds that is %s, too early to be meant", flag, quote(s), when)}
+	if ms >= 1_000_000_000 && ms < 10_000_000_000 {
+		u.hint = "as seconds it is " + formatTime(time.Unix(ms, 0)) + ": in milliseconds that is " + s + "000"
+	}
+	return u
 }
 
 // wantDuration says what is wrong with a text that is no duration.
