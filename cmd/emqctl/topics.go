@@ -71,10 +71,10 @@ Bytes that are not printable are shown as valkey-cli shows them, \xHH \n \r \t
 \a \b \\ \", in text and tsv; --escaped reads them back.
 
 Input is operands, or standard input when there is none or the only one is -;
-among others a - is an item. A terminal is not read: without operands there,
-that is a usage error. One item is a line, or ends in NUL with -0. One \r before
-a newline is dropped in lines. A line may have 1048576 bytes; a longer one is a
-record of kind line-length, and the stream goes on.`
+among others a - is an item. A terminal is read only for -. One item is a
+line, or ends in NUL with -0. One \r before a newline is dropped in lines. A
+line may have 1048576 bytes; a longer one is a record of kind line-length, and
+the stream goes on.`
 
 const environmentHelp = `
 EMQCTL_URL        the server, for a command that takes --url and is given none
