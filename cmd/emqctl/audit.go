@@ -27,7 +27,7 @@ func newAuditCmd(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [QUEUE...]",
 		Short: "Find what is wrong with the queues of a live server",
-		Long: `Look at every queue of a server or a cluster, or at those that are named, and
+		Long: `Look at every queue of a database or a cluster, or at those that are named, and
 print what no verb of the protocol leaves behind, or should not have: jobs that
 nobody will ever claim, counters that have drifted, leases that nobody reaps.
 Only commands that read are sent. What moves is looked at again before it is

@@ -121,11 +121,7 @@ func (o *browseOptions) window(now time.Time) (w look.Window, err error) {
 	}
 	w.Bounded = true
 	if w.Lowest, w.Highest, err = brandedid.Window(brandedid.JobNamespace, from, to); err != nil {
-		u := &usageError{msg: fmt.Sprintf("%s: %s to %s", err, formatTime(from), formatTime(to))}
-		if from.After(to) {
-			u.hint = "an age counts back from now: --from 48h --to 24h"
-		}
-		return w, u
+		return w, badWindow(err, from, to, o.From, o.To != "")
 	}
 	return w, nil
 }

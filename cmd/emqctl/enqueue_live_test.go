@@ -82,7 +82,7 @@ func TestEnqueueLive(t *testing.T) {
 		{"", []string{"x", "--id", "JOB-42"}},
 		{"", []string{"x", "--id", "JOB-42", "--no-host-gate"}},
 		{"", []string{"x", "--id", "JOBzzzzzzzzzzz", "--no-host-gate"}},
-		{"", []string{"x", "--id", "", "--no-host-gate"}},
+		{`{"id":"","payload":"x"}`, []string{"--ndjson", "--no-host-gate"}},
 		{"", []string{"x", "--id", ids[3], "--at", "2030-01-01T00:00:00Z"}},
 		{"", []string{"x", "--id", ids[4], "--in", "90s"}},
 		{"", []string{"x", "--id", ids[5], "--group", "PRT0KHTOWnGLuC"}},

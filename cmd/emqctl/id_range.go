@@ -70,18 +70,7 @@ func runIDRange(e *env, opts idRangeOptions) error {
 	}
 	lowest, highest, err := brandedid.Window(opts.Namespace, from, to)
 	if err != nil {
-		u := &usageError{msg: fmt.Sprintf("%s: %s to %s", err, formatTime(from), formatTime(to))}
-		_, noAge := parseAge(opts.From)
-		switch {
-		case !from.After(to):
-		case !opts.ToGiven:
-			u.hint = "--from is in the future, and the window ends now unless --to says otherwise"
-		case noAge == nil:
-			u.hint = "an age counts back from now: --from 48h --to 24h"
-		default:
-			u.hint = "--from is the earlier one"
-		}
-		return u
+		return badWindow(err, from, to, opts.From, opts.ToGiven)
 	}
 	return e.emit(idRangeRecord{
 		Namespace: opts.Namespace,

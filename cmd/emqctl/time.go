@@ -70,3 +70,20 @@ func parseAge(s string) (time.Duration, error) {
 	}
 	return d, err
 }
+
+// badWindow is the error of a window of time that no id lies in; given is the
+// value of --from.
+func badWindow(err error, from, to time.Time, given string, toGiven bool) error {
+	u := &usageError{msg: fmt.Sprintf("%s: %s to %s", err, formatTime(from), formatTime(to))}
+	_, noAge := parseAge(given)
+	switch {
+	case !from.After(to):
+	case !toGiven:
+		u.hint = "--from is in the future, and the window ends now unless --to says otherwise"
+	case noAge == nil:
+		u.hint = "an age counts back from now: --from 48h --to 24h"
+	default:
+		u.hint = "--from is the earlier one"
+	}
+	return u
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,16 +155,11 @@ func TestIdleCut(t *testing.T) {
 	c := open(t, valkey.Options{URL: s.Addr})
 	raw := s.Client()
 	// Busy, so that nobody reads of the end before the next batch is sent.
-	stop := make(chan struct{})
-	defer close(stop)
+	var stop atomic.Bool
+	defer stop.Store(true)
 	for range 4 * runtime.GOMAXPROCS(0) {
 		go func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+			for !stop.Load() {
 			}
 		}()
 	}
