@@ -35,7 +35,9 @@ reported: a finding held on two looks, with nothing changed between them.
 
 Findings come first, then a line for each queue, then the server. The exit code
 is 1 when there are findings, and 2 when not everything could be looked at;
-what was is said. See help findings for the kinds and what mends them.`,
+what was is said. A name without any key is no finding, since a queue that is
+drained has none: standard error says so. See help findings for the kinds and
+what mends them.`,
 		Example: `  emqctl audit --url localhost:6379
   emqctl audit --url localhost:6379 --rate 0 -o json quotes orders
   emqctl audit --url localhost:6379 --allow stray-key --grace 1m`,

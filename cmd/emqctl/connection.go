@@ -164,18 +164,18 @@ func asInterrupt(ctx context.Context, err error) error {
 func readPassword(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", &ioError{"reading --password-file " + quote(name), err}
+		return "", &ioError{"reading --password-file", err}
 	}
 	defer f.Close()
 	const limit = 64 << 10
 	b, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
-		return "", &ioError{"reading --password-file " + quote(name), err}
+		return "", &ioError{"reading --password-file", err}
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	line = strings.TrimSuffix(line, "\r")
 	if line == "" {
-		return "", &usageError{msg: "--password-file " + quote(name) + ": found an empty first line, want the password"}
+		return "", &usageError{msg: "--password-file: found an empty first line, want the password"}
 	}
 	return line, nil
 }

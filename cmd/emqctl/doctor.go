@@ -35,7 +35,8 @@ replicas. No script is loaded and no fence is claimed.
 
 A check is ok, warning, failure, or unknown: a right was missing, or the server
 does not tell. The exit code is 1 when one is a failure, and 2 when a node did
-not answer.
+not answer. What is unknown for want of a right does not change it, since a user
+with the least rights may ask for little; --require makes it a failure.
 
 --require makes a check a failure unless it is as required, for pipelines:
 

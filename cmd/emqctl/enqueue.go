@@ -99,9 +99,10 @@ The status of a job, and the exit code:
 
 An id that emqctl minted and that exists is a collision: it mints again, eight
 times at most. After three batches in a row that got no connection within the
-time-out, the rest is not tried. To make a bulk load repeatable, mint the ids
-first; what a dead server left open is completed by the same file again, but
-for kind partial:
+time-out, the rest is not tried; a connection that is refused at once is tried
+anew for every batch, and not waited for. To make a bulk load repeatable, mint
+the ids first; what a dead server, or a reader of the records that went away,
+left open is completed by the same file again, but for kind partial:
 
   emqctl mint-id -n 1000 | jq -Rc '{id: ., payload: "x"}' >jobs
   emqctl enqueue quotes --ndjson -o json --url localhost:6379 <jobs

@@ -238,6 +238,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		u.msg = fmt.Sprintf("--%s takes %s, found nothing after it", f.Name, f.Value.Type())
 	case errors.As(err, &unknown) && slices.Contains([]string{"version", "v", "V"}, unknown.GetSpecifiedName()):
 		u.hint = "it is a command: emqctl version"
+	case errors.As(err, &unknown) && unknown.GetSpecifiedName() == "password":
+		u.hint = "others can see a command line: give it by --password-file FILE, EMQCTL_PASSWORD or the URL"
 	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
 		near, name := "", unknown.GetSpecifiedName()
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -159,6 +159,8 @@ func describe(err error) (kind, msg, hint string) {
 	switch {
 	case err == nil:
 		return "failed", "no reason was given", ""
+	case errors.Is(err, errInterrupted):
+		return "interrupted", err.Error(), ""
 	case errors.As(err, &rehearsed):
 		return string(rehearsed.Kind), rehearsed.Msg, ""
 	case errors.As(err, &live):

@@ -40,7 +40,7 @@ func exitCodesHelp() string {
 In a batch 2 wins over 1, and 1 over 0. Every item still gets its record. Notes
 do not change the code unless --strict is given. When the reader of standard
 output goes away, as in | head, the command ends quietly with the code of what
-it had answered.`)
+it had answered; but a bulk load to a server that stops for it ends with 2.`)
 	return b.String()
 }
 

@@ -166,7 +166,7 @@ func serverError(addr, text string, keys []string) *Error {
 	case "MOVED", "ASK":
 		return say(KindCluster, "see valkey-cli --cluster check", "the slot has moved, too often to follow")
 	case "NOSCRIPT":
-		return say(KindScript, "", "the server does not keep the script that it was just given")
+		return say(KindScript, "the call did not run, and is safe to send again; see who flushes the scripts", "the server does not keep the script that it was just given")
 	case "DENIED", "-DENIED":
 		return say(KindAuth, "", "the server is in protected mode: it has no password and takes connections from its own machine only")
 	}
