@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/echomq/emqctl/internal/escape"
 )
@@ -15,22 +13,7 @@ func quote(s string) string { return escape.Quote(s) }
 
 // clean shows a message that may quote bytes from outside as they came, such
 // as one of a library's: what is not printable is escaped.
-func clean(s string) string {
-	if escape.IsPlain(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
-			b.WriteString(s[i : i+n])
-		} else {
-			b.WriteString(escape.String(s[i : i+n]))
-		}
-		i += n
-	}
-	return b.String()
-}
+func clean(s string) string { return escape.Visible(s) }
 
 // orList joins words as in "a, b or c".
 func orList(words []string) string {

@@ -12,6 +12,7 @@ package escape
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -100,6 +101,25 @@ func String(s string) string { return string(Append(nil, s)) }
 
 // Quote returns s, escaped, between double quotes.
 func Quote(s string) string { return `"` + String(s) + `"` }
+
+// Visible returns text with what is not printable escaped. Unlike [String] it
+// leaves backslashes and double quotes as they are, and cannot be read back.
+func Visible(s string) string {
+	if IsPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
+			b.WriteString(s[i : i+n])
+		} else {
+			b.WriteString(String(s[i : i+n]))
+		}
+		i += n
+	}
+	return b.String()
+}
 
 // Byte returns a byte as messages show it: 'a', '"', '\x1b'.
 func Byte(b byte) string {

@@ -105,3 +105,15 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+func TestVisible(t *testing.T) {
+	for s, want := range map[string]string{
+		`plain "quoted" C:\dir`:     `plain "quoted" C:\dir`,
+		"a\x1b[31m\n\x00b":          `a\x1b[31m\n\x00b`,
+		"\xff \u202e \u00e9 \ufffd": "\\xff \\xe2\\x80\\xae \u00e9 \ufffd",
+	} {
+		if got := Visible(s); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", s, got, want)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package trace
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/echomq/emqctl/internal/escape"
 	"github.com/echomq/emqctl/internal/scripts"
@@ -257,22 +256,7 @@ func (p piece) index() string {
 
 // shown is text that may hold bytes of a script, so that it can be put on a
 // terminal: what is not printable is escaped.
-func shown(s string) string {
-	if escape.IsPlain(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
-			b.WriteString(s[i : i+n])
-		} else {
-			b.WriteString(escape.String(s[i : i+n]))
-		}
-		i += n
-	}
-	return b.String()
-}
+func shown(s string) string { return escape.Visible(s) }
 
 // exprOf writes pieces as a Lua expression.
 func exprOf(ps []piece) string {
