@@ -289,9 +289,10 @@ func refused(texts ...string) (outcomes []executor.Outcome) {
 	return outcomes
 }
 
-// TestDigest is a server, or something before it, that hashes otherwise.
-func TestDigest(t *testing.T) {
-	t.Parallel()
+// startScripted is a server of one connection that answers each request with
+// what reply returns.
+func startScripted(t *testing.T, reply func(request string) string) (addr string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -309,19 +310,27 @@ func TestDigest(t *testing.T) {
 			if err != nil {
 				return
 			}
-			switch request := string(buf[:n]); {
-			case strings.Contains(request, "EVALSHA"):
-				fmt.Fprintf(c, "-NOSCRIPT there is none of that name here\r\n")
-			case strings.Contains(request, "SCRIPT"):
-				fmt.Fprintf(c, "$4\r\n1234\r\n")
-			default:
-				fmt.Fprintf(c, "*0\r\n")
-			}
+			fmt.Fprint(c, reply(string(buf[:n])))
 		}
 	}()
-	c, v := open(t, valkey.Options{URL: l.Addr().String(), DB: -1}), verb(t, "enqueue")
+	return l.Addr().String()
+}
+
+// TestDigest is a server, or something before it, that hashes otherwise.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	addr := startScripted(t, func(request string) string {
+		switch {
+		case strings.Contains(request, "EVALSHA"):
+			return "-NOSCRIPT there is none of that name here\r\n"
+		case strings.Contains(request, "SCRIPT"):
+			return "$4\r\n1234\r\n"
+		}
+		return "*0\r\n"
+	})
+	c, v := open(t, valkey.Options{URL: addr, DB: -1}), verb(t, "enqueue")
 	o := c.Run(context.Background(), []executor.Call{enqueueCall(v, "q", jobID(1), "x")})[0]
-	want := l.Addr().String() + ": the server's digest of enqueue is 1234, ours " + v.SHA1
+	want := addr + ": the server's digest of enqueue is 1234, ours " + v.SHA1
 	if o.State != executor.Failed || o.Err.Error() != want {
 		t.Errorf("%+v, want failed: %s", o, want)
 	}
@@ -334,39 +343,20 @@ func TestFlushedAgain(t *testing.T) {
 	t.Parallel()
 	v := verb(t, "enqueue")
 	for flushes, want := range map[int]executor.State{1: executor.Replied, 3: executor.Replied, 8: executor.Replied, 9: executor.Failed} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
 		calls := 0
-		go func() {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			buf := make([]byte, 64<<10)
-			for {
-				n, err := c.Read(buf)
-				if err != nil {
-					return
+		addr := startScripted(t, func(request string) string {
+			switch {
+			case strings.Contains(request, "EVALSHA"):
+				if calls++; calls <= flushes {
+					return "-NOSCRIPT No matching script.\r\n"
 				}
-				switch request := string(buf[:n]); {
-				case strings.Contains(request, "EVALSHA"):
-					if calls++; calls <= flushes {
-						fmt.Fprintf(c, "-NOSCRIPT No matching script.\r\n")
-					} else {
-						fmt.Fprintf(c, ":1\r\n")
-					}
-				case strings.Contains(request, "SCRIPT"):
-					fmt.Fprintf(c, "$40\r\n%s\r\n", v.SHA1)
-				default:
-					fmt.Fprintf(c, "*0\r\n")
-				}
+				return ":1\r\n"
+			case strings.Contains(request, "SCRIPT"):
+				return "$40\r\n" + v.SHA1 + "\r\n"
 			}
-		}()
-		c := open(t, valkey.Options{URL: l.Addr().String(), DB: -1})
+			return "*0\r\n"
+		})
+		c := open(t, valkey.Options{URL: addr, DB: -1})
 		o := c.Run(context.Background(), []executor.Call{enqueueCall(v, "q", jobID(1), "x")})[0]
 		if o.State != want {
 			t.Errorf("%d flushes: %+v, want %s", flushes, o, want)
