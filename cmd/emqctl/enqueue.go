@@ -89,7 +89,7 @@ The status of a job, and the exit code:
   duplicate             0  the row of the id that was given existed already
   refused               1  by the host, the server or the fence; not stored
   failed                2  the call surely never ran; not stored. Of kind
-                           collision: it ran, and the rows of eight ids
+                           collision: it ran, and the rows of ` + strconv.Itoa(maxMints) + ` ids
                            that were minted existed
   unknown               2  it was sent and no reply came: it may be stored.
                            The same id is safe to send again. But of kind
@@ -97,8 +97,8 @@ The status of a job, and the exit code:
                            may be there without its place in the queue; repair
                            what the error names, delete the row, send it again
 
-An id that emqctl minted and that exists is a collision: it mints again, eight
-times at most. After three batches in a row that got no connection within the
+An id that emqctl minted and that exists is a collision: it mints again, ` + strconv.Itoa(maxMints) + `
+times at most. After ` + strconv.Itoa(maxTimeouts) + ` batches in a row that got no connection within the
 time-out, the rest is not tried; a connection that is refused at once is tried
 anew for every batch, and not waited for. To make a bulk load repeatable, mint
 the ids first; what a dead server, or a reader of the records that went away,

@@ -19,8 +19,11 @@ const (
 	outputSARIF output = "sarif"
 )
 
+// outputs are those of every command.
+var outputs = []string{string(outputText), string(outputJSON), string(outputTSV)}
+
 func (o *output) String() string { return string(*o) }
-func (o *output) Type() string   { return "text|json|tsv" }
+func (o *output) Type() string   { return strings.Join(outputs, "|") }
 
 func (o *output) Set(s string) error {
 	switch output(s) {
@@ -28,7 +31,7 @@ func (o *output) Set(s string) error {
 		*o = output(s)
 		return nil
 	}
-	return fmt.Errorf("want text, json or tsv")
+	return fmt.Errorf("want %s", orList(outputs))
 }
 
 // record is an answer, in all its renderings.
@@ -176,7 +179,7 @@ func (e *env) undivided(buf []byte) []byte {
 // anything is read.
 func (e *env) check(r record) error {
 	if e.output == outputSARIF {
-		return &usageError{msg: "-o sarif: only lint has it, want text, json or tsv"}
+		return &usageError{msg: "-o sarif: only lint has it, want " + orList(outputs)}
 	}
 	return e.checkSARIF(r)
 }

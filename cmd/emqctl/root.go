@@ -93,11 +93,11 @@ func newRootCmd(e *env, name string) *cobra.Command {
 	f.Var(&e.color, "color", "whether text is coloured")
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.RegisterFlagCompletionFunc("output", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		outputs := []string{"text", "json", "tsv"}
+		words := outputs
 		if cmd.Name() == "lint" {
-			outputs = append(outputs, "sarif")
+			words = append(slices.Clone(words), string(outputSARIF))
 		}
-		return outputs, cobra.ShellCompDirectiveNoFileComp
+		return words, cobra.ShellCompDirectiveNoFileComp
 	})
 	root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 
