@@ -82,3 +82,21 @@ func TestFactsAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestToolVersions: a tool that builds releases has one version, wherever it
+// is named.
+func TestToolVersions(t *testing.T) {
+	versions := map[string][]string{}
+	for _, name := range []string{"CONTRIBUTING.md", ".github/workflows/ci.yml", ".github/workflows/release.yml"} {
+		text, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(goreleaser/v2)@(\S+)`).FindAllStringSubmatch(string(text), -1) {
+			versions[m[2]] = append(versions[m[2]], name)
+		}
+	}
+	if len(versions) != 1 {
+		t.Errorf("found %v, want one version", versions)
+	}
+}
